@@ -585,11 +585,12 @@
 //! ```no_run
 //! # #[cfg(feature = "recipes")]
 //! # async fn example() -> queue_kit::Result<()> {
-//! use queue_kit::{Queues, RedisBackend, recipes::BlockingList};
+//! use queue_kit::{Queues, RedisBackend, recipes::{BlockingList, RecipeBackend}};
 //!
 //! let redis = RedisBackend::connect("redis://127.0.0.1:6379").await?;
 //! // The list `jobs`, to which other programs push, and the default queue of the same name.
-//! let old = Queues::new(redis.recipe(BlockingList::default())).reliable("jobs").open::<String>().await?;
+//! let lists = Queues::new(RecipeBackend::new(&redis, BlockingList::default()));
+//! let old = lists.reliable("jobs").open::<String>().await?;
 //! let new = Queues::new(redis).reliable("jobs").open::<String>().await?;
 //! # Ok(())
 //! # }
@@ -643,6 +644,8 @@ pub use queue_core::*;
 #[cfg(feature = "memory")]
 #[doc(inline)]
 pub use queue_memory::MemoryBackend;
+#[cfg(feature = "recipes")]
+pub use queue_recipes as recipes;
 #[cfg(feature = "redis")]
 pub use queue_redis as redis;
 #[cfg(feature = "redis")]
@@ -651,9 +654,6 @@ pub use queue_redis::RedisBackend;
 #[cfg(feature = "tls")]
 #[doc(inline)]
 pub use queue_redis::Tls;
-#[cfg(feature = "recipes")]
-#[doc(inline)]
-pub use queue_redis::recipes;
 #[cfg(feature = "cron")]
 pub use queue_schedule as schedule;
 #[cfg(feature = "worker")]

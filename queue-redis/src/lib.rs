@@ -35,8 +35,7 @@
 //! # Cluster
 //!
 //! `redis+cluster://[user:password@]host[:port][,host[:port]…]` names some servers of a cluster. A queue lives on one
-//! node: all its keys are in one slot, by its name. The backend resends a call only if no part of it ran. [`recipes`]
-//! work on a cluster if their keys are in one slot.
+//! node: all its keys are in one slot, by its name. The backend resends a call only if no part of it ran.
 //!
 //! # Confirmations
 //!
@@ -61,8 +60,6 @@ mod keys;
 #[cfg(test)]
 mod properties;
 mod queue;
-#[cfg(feature = "recipes")]
-pub mod recipes;
 mod refusals;
 mod reply;
 mod rights;

@@ -25,8 +25,6 @@ pub mod report;
 pub mod run;
 pub mod sequence;
 pub mod sim;
-#[cfg(all(unix, feature = "recipes"))]
-pub mod strategies;
 #[cfg(all(unix, feature = "redis"))]
 pub mod wire;
 pub mod workload;

@@ -59,7 +59,7 @@ pub struct Node {
     warnings: Arc<Mutex<Vec<Warning>>>,
     /// The sizes that the server accepts, as far as they are known.
     sizes: Arc<AcceptedSizes>,
-    /// Opens a connection for one request.
+    /// Opens connections, also one for a single request.
     dialer: ErasedArc<CommandDialer>,
     /// The waits for copies, if the node's calls can be confirmed.
     waits: Option<Waits>,
@@ -75,6 +75,11 @@ impl Node {
     /// The error that a caller sees, for a request to this server.
     pub fn error(&self, failure: Failure) -> Error {
         failure.into_error_of(&self.address, self.meanings)
+    }
+
+    /// Opens connections to the server, and has their settings.
+    pub fn dialer(&self) -> &CommandDialer {
+        &self.dialer
     }
 
     /// The connection for commands.

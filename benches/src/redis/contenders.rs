@@ -4,13 +4,11 @@
 use std::{sync::Arc, time::Duration};
 
 use queue_core::{AnyQueue, Backend, Feature, Guarantees, QueueConfig, QueueKind, QueueName};
-use queue_redis::{
-    RedisBackend,
-    recipes::{
-        BlockingList, DistinctZset, FixedLength, KeyLock, PriorityLists, PrivateBackup, Recipe,
-        Rotation, SharedBackup, Stream, WaitActive, ZsetJson, ZsetString,
-    },
+use queue_recipes::{
+    BlockingList, DistinctZset, FixedLength, KeyLock, PriorityLists, PrivateBackup, Recipe,
+    RecipeBackend, Rotation, SharedBackup, Stream, WaitActive, ZsetJson, ZsetString,
 };
+use queue_redis::RedisBackend;
 
 /// The most messages of one take: more than any batch that is measured.
 const MOST: usize = 128;
@@ -131,7 +129,7 @@ macro_rules! published {
         fn published() -> Vec<Contender> {
             vec![$(Contender::published(
                 &($recipe)("").guarantees(),
-                |backend, name| Arc::new(backend.recipe(($recipe)(name))),
+                |redis, name| Arc::new(RecipeBackend::new(redis, ($recipe)(name))),
             ),)*]
         }
     };

@@ -325,8 +325,7 @@ impl Builder {
                 large: self.large,
                 packs: self.packs,
             },
-            #[cfg(feature = "recipes")]
-            draws: Arc::new(super::draws::Draws::new(seed)),
+            drawn: Arc::default(),
             connecting: ErasedArc::new(connecting),
         })
     }

@@ -2,19 +2,17 @@
 
 mod builder;
 mod connecting;
-#[cfg(feature = "recipes")]
-mod draws;
 mod facts;
 mod health;
+mod plain;
 mod queues;
 mod removing;
 mod startup;
 
-#[cfg(any(feature = "connector", feature = "recipes"))]
-use std::sync::Arc;
+use std::sync::{Arc, atomic::AtomicU64};
 
 use queue_core::Result;
-use redis_link::{Client, ErasedArc, Servers, connection::Warning};
+use redis_link::{ErasedArc, Servers, connection::Warning};
 
 use self::connecting::Connecting;
 pub use self::{builder::Builder, health::Health};
@@ -28,8 +26,8 @@ use crate::{queue::Context, waiting};
 #[derive(Debug, Clone)]
 pub struct RedisBackend {
     context: Context,
-    #[cfg(feature = "recipes")]
-    draws: Arc<draws::Draws>,
+    /// The count of the numbers that [`draw`](Self::draw) has given out.
+    drawn: Arc<AtomicU64>,
     connecting: ErasedArc<Connecting>,
 }
 
@@ -113,22 +111,7 @@ impl RedisBackend {
         all
     }
 
-    /// Sends to the list of queues.
-    pub(crate) const fn client(&self) -> &Client {
-        &self.context.client
-    }
-
     pub(crate) fn prefix(&self) -> &str {
         &self.context.prefix
-    }
-
-    #[cfg(feature = "recipes")]
-    pub(crate) fn draws(&self) -> &draws::Draws {
-        &self.draws
-    }
-
-    #[cfg(feature = "recipes")]
-    pub(crate) const fn spawn(&self) -> &Arc<dyn queue_core::Spawn> {
-        &self.context.spawn
     }
 }

@@ -15,7 +15,7 @@ use bytes::Bytes;
 use queue_core::Running;
 use redis_link::{
     connection::{ConnectionHealth, Supervised},
-    node::{Companion, NewNode},
+    node::Companion,
 };
 
 use super::{
@@ -74,12 +74,6 @@ impl NodeWaiter {
         if self.started.get().is_some() {
             self.registry.forward(marker);
         }
-    }
-
-    /// The settings of its node's connections.
-    #[cfg(feature = "recipes")]
-    pub(crate) fn node_settings(&self) -> &NewNode {
-        &self.settings.node
     }
 
     pub(crate) fn health(&self) -> ConnectionHealth {

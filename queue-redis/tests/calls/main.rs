@@ -16,12 +16,11 @@ mod registered;
 mod runtimes;
 mod slow_line;
 mod together;
-#[path = "../support/until.rs"]
-mod until;
 
 use std::{error::Error as StdError, sync::Arc, time::Duration};
 
 use queue_core::ReliableQueue;
+use queue_testing::until;
 use real_redis::Server;
 
 use self::{open::open, patient::patient};

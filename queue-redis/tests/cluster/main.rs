@@ -12,12 +12,7 @@ mod open;
 mod partitions;
 #[path = "../support/patient.rs"]
 mod patient;
-#[cfg(feature = "recipes")]
-mod recipes;
 mod routing;
-#[cfg(feature = "recipes")]
-#[path = "../support/recipes.rs"]
-mod suite;
 
 use std::{error::Error as StdError, sync::Arc, time::Duration};
 

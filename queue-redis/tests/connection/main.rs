@@ -19,12 +19,11 @@ mod patient;
 mod rights;
 mod sizes;
 mod startup;
-#[path = "../support/until.rs"]
-mod until;
 
 use std::{error::Error as StdError, time::Duration};
 
 use queue_redis::{Builder, Connector, RedisBackend};
+use queue_testing::until;
 use real_redis::Server;
 
 use self::{patient::patient, until::PATIENCE};

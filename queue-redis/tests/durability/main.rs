@@ -13,14 +13,13 @@ mod partitions;
 mod refusals;
 mod servers;
 mod together;
-#[path = "../support/until.rs"]
-mod until;
 mod waits;
 
 use std::{error::Error as StdError, sync::Arc, time::Duration};
 
 use queue_core::{Backend, Confirmation, Confirmed, LeasingExt, Pushed, ReliableQueue};
 use queue_redis::RedisBackend;
+use queue_testing::until;
 use real_redis::{Server, ServerError};
 use tokio::task::JoinHandle;
 

@@ -12,11 +12,10 @@ mod open;
 #[path = "../support/patient.rs"]
 mod patient;
 mod startup;
-#[path = "../support/until.rs"]
-mod until;
 
 use std::error::Error as StdError;
 
+use queue_testing::until;
 use real_redis::{Server, ServerBuilder, ServerError};
 
 type Test = Result<(), Box<dyn StdError>>;

@@ -13,13 +13,12 @@ mod patient;
 mod refused;
 mod sentinel;
 mod settings;
-#[path = "../support/until.rs"]
-mod until;
 mod working;
 
 use std::{error::Error as StdError, time::Duration};
 
 use queue_redis::{Builder, Tls};
+use queue_testing::until;
 use real_redis::{Server, ServerBuilder};
 
 use self::{

@@ -16,13 +16,12 @@ mod patient;
 #[path = "../support/registered.rs"]
 mod registered;
 mod registrations;
-#[path = "../support/until.rs"]
-mod until;
 
 use std::{error::Error as StdError, sync::Arc, time::Duration};
 
 use queue_core::{LeasingExt, ReliableQueue};
 use queue_redis::RedisBackend;
+use queue_testing::until;
 use real_redis::Server;
 use tokio::{task::JoinSet, time::timeout};
 

@@ -8,9 +8,13 @@ use queue_core::{
     AnyQueue, Backend, Facts, Guarantees, QueueConfig, QueueInfo, QueueKind, QueueName, Result,
     StoredQueue, Timestamp,
 };
-use queue_redis::{RedisBackend, recipes};
+use queue_recipes::{
+    BlockingList, DistinctZset, FixedLength, KeyLock, PriorityLists, PrivateBackup, RecipeBackend,
+    Rotation, SharedBackup, Stream, WaitActive, ZsetJson, ZsetString,
+};
+use queue_redis::RedisBackend;
 
-/// The strategies of `queue_redis::recipes`, with their published keys.
+/// The strategies of `queue_recipes`, with their published keys.
 #[derive(Debug, Clone, Copy, ValueEnum)]
 pub(crate) enum Recipe {
     ZsetString,
@@ -34,19 +38,19 @@ const CAPACITY: usize = 1_000;
 
 /// The queues of a strategy on this server.
 pub(crate) fn backend(redis: RedisBackend, recipe: Recipe) -> Arc<dyn Backend> {
-    let published: Arc<dyn Backend> = match recipe {
-        Recipe::ZsetString => Arc::new(redis.recipe(recipes::ZsetString::default())),
-        Recipe::WaitActive => Arc::new(redis.recipe(recipes::WaitActive::default())),
-        Recipe::ZsetJson => Arc::new(redis.recipe(recipes::ZsetJson::default())),
-        Recipe::BlockingList => Arc::new(redis.recipe(recipes::BlockingList::default())),
-        Recipe::PrivateBackup => Arc::new(redis.recipe(recipes::PrivateBackup::of_client(CLIENT))),
-        Recipe::SharedBackup => Arc::new(redis.recipe(recipes::SharedBackup::default())),
-        Recipe::Stream => Arc::new(redis.recipe(recipes::Stream::consumer(CLIENT))),
-        Recipe::PriorityLists => Arc::new(redis.recipe(recipes::PriorityLists::default())),
-        Recipe::FixedLength => Arc::new(redis.recipe(recipes::FixedLength::newest_last())),
-        Recipe::DistinctZset => Arc::new(redis.recipe(recipes::DistinctZset::default())),
-        Recipe::KeyLock => Arc::new(redis.recipe(recipes::KeyLock::default())),
-        Recipe::Rotation => Arc::new(redis.recipe(recipes::Rotation::default())),
+    let published = match recipe {
+        Recipe::ZsetString => on(&redis, ZsetString::default()),
+        Recipe::WaitActive => on(&redis, WaitActive::default()),
+        Recipe::ZsetJson => on(&redis, ZsetJson::default()),
+        Recipe::BlockingList => on(&redis, BlockingList::default()),
+        Recipe::PrivateBackup => on(&redis, PrivateBackup::of_client(CLIENT)),
+        Recipe::SharedBackup => on(&redis, SharedBackup::default()),
+        Recipe::Stream => on(&redis, Stream::consumer(CLIENT)),
+        Recipe::PriorityLists => on(&redis, PriorityLists::default()),
+        Recipe::FixedLength => on(&redis, FixedLength::newest_last()),
+        Recipe::DistinctZset => on(&redis, DistinctZset::default()),
+        Recipe::KeyLock => on(&redis, KeyLock::default()),
+        Recipe::Rotation => on(&redis, Rotation::default()),
     };
     // The kind does not depend on the one that is asked for.
     let kind = published.guarantees(QueueKind::Reliable).kind;
@@ -55,6 +59,10 @@ pub(crate) fn backend(redis: RedisBackend, recipe: Recipe) -> Arc<dyn Backend> {
         published,
         kind,
     })
+}
+
+fn on(redis: &RedisBackend, recipe: impl queue_recipes::Recipe) -> Arc<dyn Backend> {
+    Arc::new(RecipeBackend::new(redis, recipe))
 }
 
 /// A strategy's queues, each opened with the default configuration.
