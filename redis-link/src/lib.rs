@@ -1,5 +1,5 @@
 //! Connections to Redis, and requests with an exact outcome: to one server, through TLS, behind Sentinel, or to a
-//! cluster. The backend `queue-redis` uses it, and so does `queue-recipes`.
+//! cluster. The backend `queue-redis` uses it.
 //!
 //! The redis crate packs requests and reads replies. This crate opens connections, tests them, replaces them, and
 //! resends only requests that certainly did not run. It does not know what its owner stores. The owner passes what
@@ -8,8 +8,8 @@
 //!
 //! Of queue-core it uses errors, times, the tasks of its caller, and the copies that a caller asks for.
 //!
-//! Programs use `queue-redis`, which passes on the types of [`connection`]. All else is hidden here: it serves these two
-//! crates alone, and any release may change it.
+//! Programs use `queue-redis`, which passes on the types of [`connection`]. All else is hidden here: it serves the crates of
+//! this repository alone, and any release may change it.
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
