@@ -156,17 +156,17 @@ async fn settling_one_and_leasing_the_next_is_one_round_trip() {
 #[tokio::test]
 async fn consumers_of_one_message_each_share_their_calls() {
     const CONSUMERS: usize = 16;
-    const TURNS: usize = 20;
+    const ROUNDS: usize = 20;
     let server = Server::start().expect("a server");
     let queues = queues(&server).await;
-    for _ in 0..TURNS {
+    for _ in 0..ROUNDS {
         put(&queues, CONSUMERS).await;
     }
     let mut meter = Meter::at(&server);
     for queue in queues.iter().filter_map(AnyQueue::leasing) {
         let consume = async || {
             let mut settlements = Vec::new();
-            for _ in 0..TURNS {
+            for _ in 0..ROUNDS {
                 let round = queue.settle_and_lease(&settlements, max(1), LEASE, None);
                 let (_, leased) = round.await.expect("settle_and_lease");
                 settlements = vec![Settlement::ack(leased.deliveries[0].receipt)];
@@ -177,7 +177,7 @@ async fn consumers_of_one_message_each_share_their_calls() {
         // The first two calls serve one consumer each, because a call never waits for more callers.
         assert!(
             (20..=24).contains(&calls),
-            "{calls} calls for 20 turns of each"
+            "{calls} calls for 20 rounds of each"
         );
     }
 }

@@ -22,16 +22,16 @@ const BODY: usize = 100;
 /// The cost of the verbs on a queue in use, of which other messages are leased or wait. `commands / bytes
 /// to the server / bytes from it`.
 const COSTS: &str = "
-reliable, 1: push 6 / 497 / 4, turn 14 / 435 / 159
-reliable, 100: push 7 / 10769 / 6, turn 23 / 438 / 10689
-delay, 1: push 8 / 433 / 4, turn 13 / 357 / 159
-delay, 100: push 9 / 12021 / 6, turn 25 / 360 / 12538
-priority, 1: push 7 / 491 / 4, turn 13 / 421 / 168
-priority, 100: push 8 / 11485 / 6, turn 25 / 1125 / 13438
-grouped, 1: push 8 / 576 / 4, turn 19 / 506 / 161
-grouped, 100: push 9 / 11570 / 6, turn 28 / 2687 / 12738
-bounded, 1: push 12 / 572 / 4, turn 16 / 503 / 159
-bounded, 100: push 12 / 11366 / 6, turn 27 / 506 / 12538
+reliable, 1: push 6 / 497 / 4, settle_and_lease 14 / 435 / 159
+reliable, 100: push 7 / 10769 / 6, settle_and_lease 23 / 438 / 10689
+delay, 1: push 8 / 433 / 4, settle_and_lease 13 / 357 / 159
+delay, 100: push 9 / 12021 / 6, settle_and_lease 25 / 360 / 12538
+priority, 1: push 7 / 491 / 4, settle_and_lease 13 / 421 / 168
+priority, 100: push 8 / 11485 / 6, settle_and_lease 25 / 1125 / 13438
+grouped, 1: push 8 / 576 / 4, settle_and_lease 19 / 506 / 161
+grouped, 100: push 9 / 11570 / 6, settle_and_lease 28 / 2687 / 12738
+bounded, 1: push 12 / 572 / 4, settle_and_lease 16 / 503 / 159
+bounded, 100: push 12 / 11366 / 6, settle_and_lease 27 / 506 / 12538
 rotating, 1: insert 8 / 441 / 4, rotate 9 / 332 / 131
 rotating, 100: insert 8 / 11235 / 6, rotate 15 / 334 / 12211
 ";
@@ -143,7 +143,7 @@ async fn each_verb_costs_what_it_did() {
             let put = guarded.put(count).await;
             let settle_and_lease = guarded.settle_and_lease(&mut held, count).await;
             costs.push_str(&format!(
-                "{kind}, {count}: push {put}, turn {settle_and_lease}\n"
+                "{kind}, {count}: push {put}, settle_and_lease {settle_and_lease}\n"
             ));
         }
     }

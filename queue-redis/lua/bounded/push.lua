@@ -18,7 +18,7 @@ local meta = call('HMGET', META, 'config', 'accepted', 'flags', 'next_due')
 --- @include "lib/frames"
 --- @include "lib/wake_up#hand_over"
 
--- The fast path: nothing to reclaim, no options, and room for all messages.
+-- The fast path: nothing to reclaim, no options, no holes (o), and room for all messages.
 if now < next_due and not DEDUP and #ARGV == 4 + ARGV[3] and not string.find(flags, 'o', 1, true) then
   local count, stored = tonumber(ARGV[3]), call('HMGET', META, 'capacity', 'surplus', 'uncounted')
   local occupied = call('LLEN', READY) + call('ZCARD', LINE) + call('ZCARD', LEASES) + call('ZCARD', DELAYED)

@@ -2,9 +2,9 @@
 -- `list/line`.
 -- KEYS[1] to KEYS[12] as below; KEYS[13] is the guard; KEYS[14 …] only in calls that need them
 -- src/keys.rs describes each key.
--- gives: ARRIVALS, BODIES, DEAD, DEDUP, DELAYED, DISTINCT, ENDS, EXTRA_HEAD, FIRSTS, FRAMES, LEASES, LINE, META
--- gives: OWNED, PROMOTED, READY, ROOM, RUNS, UPLOADS
-local META, LEASES, FRAMES, DEAD, ARRIVALS, LINE, DELAYED, READY, RUNS = unpack(KEYS)
+-- gives: ARRIVALS, BATCH_LEASES, BODIES, DEAD, DEDUP, DELAYED, DISTINCT, ENDS, EXTRA_HEAD, FIRSTS, FRAMES, LEASES
+-- gives: LINE, META, OWNED, PROMOTED, READY, ROOM, UPLOADS
+local META, LEASES, FRAMES, DEAD, ARRIVALS, LINE, DELAYED, READY, BATCH_LEASES = unpack(KEYS)
 local ROOM, DISTINCT, OWNED, _, DEDUP, FIRSTS, ENDS, BODIES, UPLOADS = unpack(KEYS, 10)
 local EXTRA_HEAD = 0 -- bytes that a frame's head has beyond 15
 local PROMOTED = DELAYED -- the key that `promote_due` reads
@@ -31,7 +31,7 @@ end
 
 --- @include "list/fast_lease"
 
---- @part "fast_turn"
+--- @part "fast_settle_and_lease"
 -- Its messages have no groups: see `grouped/queue`.
 
 --- @part "groups"

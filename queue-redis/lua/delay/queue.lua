@@ -2,9 +2,9 @@
 -- share one line, by due time.
 -- KEYS[1] to KEYS[7] as below; KEYS[8] is the guard; KEYS[9 …] only in calls that need them
 -- src/keys.rs describes each key.
--- gives: ARRIVALS, BODIES, DEAD, DEDUP, DELAYED, DISTINCT, ENDS, EXTRA_HEAD, FIRSTS, FRAMES, LEASES, LINE, META
--- gives: OWNED, PROMOTED, RUNS, UPLOADS
-local META, LEASES, FRAMES, DEAD, ARRIVALS, LINE, RUNS, _, DEDUP, FIRSTS, ENDS, BODIES, UPLOADS =
+-- gives: ARRIVALS, BATCH_LEASES, BODIES, DEAD, DEDUP, DELAYED, DISTINCT, ENDS, EXTRA_HEAD, FIRSTS, FRAMES, LEASES
+-- gives: LINE, META, OWNED, PROMOTED, UPLOADS
+local META, LEASES, FRAMES, DEAD, ARRIVALS, LINE, BATCH_LEASES, _, DEDUP, FIRSTS, ENDS, BODIES, UPLOADS =
   unpack(KEYS)
 local DELAYED = LINE
 local DISTINCT, OWNED = nil, nil -- distinct keys are in FRAMES: see `lib/attachments`
@@ -28,7 +28,7 @@ end
 
 --- @include "lib/sorted_line#fast_lease"
 
---- @part "fast_turn"
+--- @part "fast_settle_and_lease"
 -- Its messages have no groups: see `grouped/queue`.
 
 --- @part "groups"

@@ -1,9 +1,9 @@
 -- A grouped queue: its keys, and the parts that leasing verbs include as `{kind}/queue#…`.
 -- KEYS[1] to KEYS[11] as below; KEYS[12] is the guard; KEYS[13 …] only in calls that need them
 -- src/keys.rs describes each key.
--- gives: ARRIVALS, BODIES, DEAD, DEDUP, DELAYED, DISTINCT, ENDS, EXTRA_HEAD, FIRSTS, FRAMES, GROUPS, LEASES, LINE
--- gives: META, OWNED, PROMOTED, RULES, RUNS, TURNS, UPLOADS
-local META, LEASES, FRAMES, DEAD, ARRIVALS, LINE, DELAYED, RUNS, GROUPS, TURNS, RULES = unpack(KEYS)
+-- gives: ARRIVALS, BATCH_LEASES, BODIES, DEAD, DEDUP, DELAYED, DISTINCT, ENDS, EXTRA_HEAD, FIRSTS, FRAMES, GROUPS
+-- gives: LEASES, LINE, META, OWNED, PROMOTED, RULES, TURNS, UPLOADS
+local META, LEASES, FRAMES, DEAD, ARRIVALS, LINE, DELAYED, BATCH_LEASES, GROUPS, TURNS, RULES = unpack(KEYS)
 local DEDUP, FIRSTS, ENDS, BODIES, UPLOADS = unpack(KEYS, 13)
 local DISTINCT, OWNED = nil, nil -- distinct keys are in FRAMES: see `lib/attachments`
 local EXTRA_HEAD = 1 -- bytes that a frame's head has beyond 15
@@ -16,13 +16,13 @@ local RESULTS, RESULT_ENDS = unpack(KEYS, 18, 19)
 local END_MARKERS = 19 -- the keys behind this one
 
 --- @part "fast_lease"
--- A grouped queue leases one message in `fast_turn`, and several on the slow path.
+-- A grouped queue leases one message in `fast_settle_and_lease`, and several on the slow path.
 -- needs: fast
 -- gives: next_list, next_places
 local next_list, next_places = nil, {}
 fast = fast and next_list ~= nil
 
---- @part "fast_turn"
+--- @part "fast_settle_and_lease"
 -- A turn of one message, after an ack or none: what `end_places`, `take_turns`, `hold` and `regroup` do together, in
 -- fewer commands. Groups with rules and all that is rare take the slow path; nothing is written before that is known.
 -- needs: ARRIVALS, DELAYED, FRAMES, GROUPS, HEAD, ID, LEASES, LINE, META, SINCE, TAGS, TURNS, acked, acked_now
@@ -83,10 +83,11 @@ if only_acks and wants == 1 and unattached and not for_several and acked_now <= 
   local frame = id and call('HGET', FRAMES, id)
   if frame and #frame > HEAD and byte(frame, 1) < TAGS and sub(frame, ID, SINCE - 1) == id then
     call('ZADD', LEASES, deadline, id .. pack('>I7', token))
-    if ARGV[5] == '' then
+    local holder = ARGV[5]
+    if holder == '' then
       call('HSET', FRAMES, 'g' .. id, chosen)
     else
-      call('HSET', FRAMES, 'g' .. id, chosen, 'h' .. id, ARGV[5])
+      call('HSET', FRAMES, 'g' .. id, chosen, 'h' .. id, holder)
     end
     call('ZREM', LINE, member)
     local place = #member > byte(member, 1) + 10 and 'p' .. id

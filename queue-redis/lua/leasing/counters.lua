@@ -37,7 +37,8 @@ local function counters()
   end
 
   local next_token
-  if string.find(flags, 'l', 1, true) then
+  local has_limits = string.find(flags, 'l', 1, true)
+  if has_limits then
     --- @include "lib/limits"
     local _, millis = allow(1)
     next_token = millis

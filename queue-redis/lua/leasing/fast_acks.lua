@@ -2,8 +2,8 @@
 -- the server more than all other steps. Instead, a receipt without a lease is found by adding it for a moment, with a
 -- score that no lease has. Acks of single messages of a batch lease, and second acks, take the slow path (see
 -- `lib/batch_leases`).
--- needs: FRAMES, LEASES, META, RUNS, acked_indexes, batches, ending, fast, for_several, forgotten, named_holders
--- needs: next_list, only_acks, reply, room_marker, singles, unattached, wake_up
+-- needs: BATCH_LEASES, FRAMES, LEASES, META, acked_indexes, batches, ending, fast, for_several, forgotten
+-- needs: named_holders, next_list, only_acks, reply, room_marker, singles, unattached, wake_up
 -- gives: acked_now
 local acked_now = 0 -- number of messages that are acked here
 
@@ -31,7 +31,7 @@ if only_acks and singles > 1 then
   end
   if call('ZADD', LEASES, 'NX', unpack(probes)) > 0 then
     lost = {}
-    local any_batches = call('EXISTS', RUNS) == 1
+    local any_batches = call('EXISTS', BATCH_LEASES) == 1
     for k, score in ipairs(call('ZMSCORE', LEASES, unpack(ending))) do
       lost[ending[k]] = score == '0'
       if any_batches and score == '0' then
@@ -45,7 +45,7 @@ if only_acks and singles > 0 then
   local done = call('ZREM', LEASES, unpack(ending))
   local answers = singles == 1 and 'd' or string.rep('d', singles)
   if singles == 1 and done == 0 then
-    answers, forgotten, only_acks = 'l', {}, call('EXISTS', RUNS) == 0
+    answers, forgotten, only_acks = 'l', {}, call('EXISTS', BATCH_LEASES) == 0
   elseif done < singles or lost then
     local each = {}
     lost, forgotten, done = lost or {}, {}, 0
@@ -96,7 +96,7 @@ if only_acks and batches then
   end
   if finished[1] then
     call('ZREM', LEASES, unpack(finished))
-    call('ZREM', RUNS, unpack(finished))
+    call('ZREM', BATCH_LEASES, unpack(finished))
   end
   if fields[1] then
     call('HDEL', FRAMES, unpack(fields))

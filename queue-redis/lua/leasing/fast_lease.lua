@@ -1,12 +1,14 @@
 -- Leases the messages that `{kind}/queue#fast_lease` found, or reads the time until the next change.
--- needs: ARRIVALS, DELAYED, FRAMES, ID, LEASES, LINE, META, RUNS, SINCE, acked, acked_now, add_many, deadline, fast
--- needs: first_number, frames_back, frames_in_pack, gapless, lease_time, next_due, next_list, next_places, reply
--- needs: size, taken, taken_elements, taken_packed, token, wake_up, wants
+-- needs: ARRIVALS, BATCH_LEASES, DELAYED, FRAMES, ID, LEASES, LINE, META, SINCE, acked, acked_now, add_many, deadline
+-- needs: fast, first_number, frames_back, frames_in_pack, gapless, lease_time, next_due, next_list, next_places
+-- needs: reply, size, taken, taken_elements, taken_packed, token, wake_up, wants
 if fast and taken > 0 then
+  local holder = ARGV[5]
   local fields = { nil, nil, nil, nil } -- fields that FRAMES does not have yet
   -- A batch lease stores the frames of a list once more. The server reads each byte of them, so long ones cost more
   -- than the batch lease saves.
-  if ARGV[6] == '1' and taken >= 4 and (not next_list or gapless and size <= 1024 * taken) then
+  local may_batch = taken >= 4 and ARGV[6] == '1'
+  if may_batch and (not next_list or gapless and size <= 1024 * taken) then
     local batch = pack('>I7I7B', first_number, token, taken)
     if not gapless then
       batch = batch .. table.concat(next_places, '', 1, taken)
@@ -14,11 +16,11 @@ if fast and taken > 0 then
     if next_list then
       fields[1], fields[2] = batch, cmsgpack.pack({ unpack(reply, 4) })
     end
-    if ARGV[5] ~= '' then
-      fields[#fields + 1], fields[#fields + 2] = 'h' .. batch, ARGV[5]
+    if holder ~= '' then
+      fields[#fields + 1], fields[#fields + 2] = 'h' .. batch, holder
     end
     call('ZADD', LEASES, deadline, batch)
-    call('ZADD', RUNS, string.format('%d', token), batch)
+    call('ZADD', BATCH_LEASES, string.format('%d', token), batch)
     call('HINCRBY', META, 'uncounted', taken - 1)
     reply[3] = reply[3] - 1
   else
@@ -44,8 +46,8 @@ if fast and taken > 0 then
       end
     end
     local before = #fields
-    for k = 2, ARGV[5] ~= '' and 2 * taken or 0, 2 do
-      fields[before + k - 1], fields[before + k] = 'h' .. sub(leases[k], 1, 7), ARGV[5]
+    for k = 2, holder ~= '' and 2 * taken or 0, 2 do
+      fields[before + k - 1], fields[before + k] = 'h' .. sub(leases[k], 1, 7), holder
     end
     add_many(LEASES, leases)
   end

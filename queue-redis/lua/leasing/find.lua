@@ -9,8 +9,8 @@
 -- - x dead: record, with the frame without content, 0
 -- - k done: result, 0
 -- - g gone, n never existed: '', 0
--- needs: DEAD, DELAYED, FRAMES, HEAD, LEASES, RECORD, RESULTS, RESULT_ENDS, RUNS, WITH_PAST, accepted, acked_of
--- needs: frame_in_ready, frame_of, frames_of, has_index, id_in, is_valid, place_of, reclaim, writable
+-- needs: BATCH_LEASES, DEAD, DELAYED, FRAMES, HEAD, LEASES, RECORD, RESULTS, RESULT_ENDS, WITH_PAST, accepted
+-- needs: acked_of, frame_in_ready, frame_of, frames_of, has_index, id_in, is_valid, place_of, reclaim, writable
 --- @include "lib/call"
 --- @include "{kind}/queue"
 --- @include "lib/call#read_only"
@@ -75,7 +75,7 @@ local function find()
       end
       for k = 1, #members, 2 do
         local member, deadline = members[k], tonumber(members[k + 1])
-        local is_batch = #member >= 15 and call('ZSCORE', RUNS, member)
+        local is_batch = #member >= 15 and call('ZSCORE', BATCH_LEASES, member)
         for n = 1, is_batch and byte(member, 15) or #member == 14 and 1 or 0 do
           local id = is_batch and id_in(member, n) or sub(member, 1, 7)
           if wanted[id] and not (is_batch and has_index(acked_of(member), n)) then

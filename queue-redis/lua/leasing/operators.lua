@@ -13,7 +13,8 @@ local meta = call('HMGET', META, 'config', 'accepted', 'flags', 'next_due')
 -- ARGV[1], ARGV[2] see `lib/call`
 -- Returns 1.
 -- needs: META, flags
-if not string.find(flags, 'p', 1, true) then
+local is_paused = string.find(flags, 'p', 1, true)
+if not is_paused then
   call('HSET', META, 'flags', flags .. 'p')
 end
 return 1
@@ -26,8 +27,8 @@ return 1
 -- needs: ARRIVALS, flags, store_flags, wake_up
 --- @include "lib/wake_up"
 --- @include "lib/config#store_flags"
-local others = string.gsub(flags, 'p', '')
-store_flags(others)
+local unpaused = string.gsub(flags, 'p', '')
+store_flags(unpaused)
 wake_up(ARRIVALS, MANY)
 return 1
 

@@ -8,8 +8,8 @@
 -- Returns {now, ARGV[4] of the next page or -1 at the end, ARGV[5] of the next page}. Behind them, for each message:
 -- frame, due time or deadline (0 if ready), and of a lease the token (7 bytes) and the holder with the progress; then
 -- the end of its time to live and its fate, as `lib/attachments` describes them, or ''.
--- needs: DELAYED, FRAMES, LEASES, RUNS, acked_of, delayed_from, fields_of, fits, frames_of, has_index, has_large
--- needs: has_ttl, id_in, id_of, is_valid, reclaim, show, show_ready, size_of, writable
+-- needs: BATCH_LEASES, DELAYED, FRAMES, LEASES, acked_of, delayed_from, fields_of, fits, frames_of, has_index
+-- needs: has_large, has_ttl, id_in, id_of, is_valid, reclaim, show, show_ready, size_of, writable
 --- @include "lib/call"
 --- @include "{kind}/queue"
 --- @include "lib/call#read_only"
@@ -36,7 +36,7 @@ local function peek()
     local members = behind > rank and call('ZRANGE', LEASES, rank, behind - 1, 'WITHSCORES') or {}
     for k = 1, #members, 2 do
       local member, deadline = members[k], tonumber(members[k + 1])
-      local is_batch = #member >= 15 and call('ZSCORE', RUNS, member)
+      local is_batch = #member >= 15 and call('ZSCORE', BATCH_LEASES, member)
       local frames, acked = is_batch and frames_of(member) or {}, is_batch and acked_of(member) or ''
       for n = 1, is_batch and byte(member, 15) or #member == 14 and 1 or 0 do
         local id = id_in(member, n)

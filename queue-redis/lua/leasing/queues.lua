@@ -69,10 +69,10 @@ return 1
 -- because of leases, o refused because another layout may have other keys.
 -- Errors: WRONGTYPE  a key has another type. Nothing was done.
 -- needs: count_leases
--- gives: FRAMES, LEASES, META, RUNS
+-- gives: BATCH_LEASES, FRAMES, LEASES, META
 --- @include "lib/call"
 --- @include "leasing/queues#types"
-local META, LEASES, RUNS, FRAMES = unpack(KEYS, 1, 4)
+local META, LEASES, BATCH_LEASES, FRAMES = unpack(KEYS, 1, 4)
 --- @include "lib/batch_leases#count"
 local WAITING = 1000 -- processes that are woken up at a marker; others poll by their timers
 local config = call('HGET', KEYS[1], 'config')

@@ -34,7 +34,7 @@ local function settle_one(settlement, id)
     return 'x'
   end
   local attempts = attempts_of(frame)
-  if what == 'l' then
+  if what == 'l' then -- release
     local back = {}
     give_back(back, id, frame, now)
     add_to('released', 1)
@@ -42,7 +42,7 @@ local function settle_one(settlement, id)
     add_ends({ id })
     wake_up(ARRIVALS, 1)
     return 'd'
-  elseif what == 'd' then
+  elseif what == 'd' then -- defer
     local due = now + decode('>I7', settlement, 16)
     add_to('deferred', 1)
     put_off(id, reframe(frame, attempts, due), due)
@@ -52,9 +52,9 @@ local function settle_one(settlement, id)
     add_to('retried', 1)
     put_off(id, reframe(frame, attempts + 1, due, due, sub(settlement, 23)), due)
     return 'd'
-  elseif what == 'r' then
+  elseif what == 'r' then -- retry, without attempts left
     add_dead_letter(id, reframe(frame, attempts + 1, nil, nil, sub(settlement, 23)), 'r', '')
-  else
+  else -- bury
     add_dead_letter(id, reframe(frame, attempts + 1), 'b', sub(settlement, 16))
   end
   free({ id })
@@ -67,7 +67,7 @@ local function settle(from, count)
   local asked, members = {}, {}
   for k = from, from + count - 1 do
     local what = byte(ARGV[k], 1)
-    if what == 65 or what == 66 then
+    if what == 65 or what == 66 then -- A or B: of a batch lease
       local first_token, messages = decode('>I7B', ARGV[k], 9)
       local batch_ends = 16 + (what == 66 and 7 * messages or 0)
       local batch, indexes = sub(ARGV[k], 2, batch_ends), sub(ARGV[k], batch_ends + 1)
@@ -86,7 +86,7 @@ local function settle(from, count)
   local deadlines = call('ZMSCORE', LEASES, unpack(members))
   local answers, ended, done, seen, marker = {}, {}, {}, {}, END_MARKERS
   for k = 1, #members do
-    local member, keeps = members[k], byte(asked[k], 1) == 107
+    local member, keeps = members[k], byte(asked[k], 1) == 107 -- k
     marker = keeps and marker + 1 or marker
     if not deadlines[k] or tonumber(deadlines[k]) <= now or seen[member] then
       answers[k] = 'l'
@@ -97,7 +97,7 @@ local function settle(from, count)
       if keeps then
         keep_result(id, settlement, KEYS[marker])
       end
-      if keeps or byte(settlement, 1) == 97 then
+      if keeps or byte(settlement, 1) == 97 then -- a
         answers[k] = 'd'
         done[#done + 1] = id
       else

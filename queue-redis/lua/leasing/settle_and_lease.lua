@@ -50,12 +50,12 @@ local batches, acked_indexes, singles, ending, forgotten = nil, nil, 0, { nil },
 for k = 1, settlements do
   local settlement = ARGV[6 + k]
   local what = byte(settlement, 1)
-  if what == 65 or what == 66 then
+  if what == 65 or what == 66 then -- A or B: of a batch lease
     local batch_ends = 16 + (what == 66 and 7 * byte(settlement, 16) or 0)
     batches, acked_indexes = batches or {}, acked_indexes or {}
     batches[k], acked_indexes[k] = sub(settlement, 2, batch_ends), sub(settlement, batch_ends + 1)
   else
-    only_acks = only_acks and what == 97
+    only_acks = only_acks and what == 97 -- a
     singles = singles + 1
     ending[singles], forgotten[singles] = sub(settlement, 2, 15), sub(settlement, 2, 8)
   end
@@ -64,7 +64,8 @@ end
 -- Whether a lease ever had a holder's name, and whether no message ever had an attachment.
 local named_holders, unattached = false, true
 if flags ~= '' then
-  named_holders, unattached = string.find(flags, 'h', 1, true) ~= nil, not string.find(flags, '[^hk]')
+  named_holders = string.find(flags, 'h', 1, true) ~= nil
+  unattached = not string.find(flags, '[^hk]') -- holders and packs are no attachments
 end
 local fast = only_acks and unattached and (named_holders or ARGV[5] == '') -- whether it is on the fast path
 local room_marker = nil -- the marker of producers that wait for room
@@ -91,7 +92,7 @@ if for_several and fast and taken < wants then
   return redis.status_reply('FEW')
 end
 --- @include "leasing/fast_acks"
---- @include "{kind}/queue#fast_turn"
+--- @include "{kind}/queue#fast_settle_and_lease"
 --- @include "lib/writes#add_many"
 --- @include "leasing/fast_lease"
 if fast then
@@ -134,11 +135,11 @@ local function slow_path()
       end
       last_token = token + count - 1
       reply[2] = token
-      local fields = picked.fresh
-      if ARGV[5] ~= '' then
+      local fields, holder = picked.fresh, ARGV[5]
+      if holder ~= '' then
         local before = #fields
         for k = 1, count do
-          fields[before + 2 * k - 1], fields[before + 2 * k] = 'h' .. ids[k], ARGV[5]
+          fields[before + 2 * k - 1], fields[before + 2 * k] = 'h' .. ids[k], holder
         end
         if not holders then
           call('HSET', META, 'flags', flags .. 'h')
@@ -183,7 +184,8 @@ local function slow_path()
   -- The rest of the call, after acks on the fast path. `settle` and `reclaim` are nil if it needs neither.
   local function run(settle, reclaim)
     if for_several then
-      for_all = now < next_due and not string.find(flags, '[pel]') and pick(wants)
+      local is_plain = not string.find(flags, '[pel]') -- not paused, without times to live and limits
+      for_all = now < next_due and is_plain and pick(wants)
       if not for_all or #for_all.frames < wants then
         return redis.status_reply('FEW')
       end
@@ -203,7 +205,8 @@ local function slow_path()
         reclaim()
       end
     end
-    if wants > 0 and not (flags ~= '' and string.find(flags, 'p', 1, true)) then
+    local is_paused = flags ~= '' and string.find(flags, 'p', 1, true)
+    if wants > 0 and not is_paused then
       local aside, is_kept, next_token
       if not more_outdated then
         leased, aside, is_kept, next_token = lease()

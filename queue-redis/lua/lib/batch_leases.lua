@@ -1,8 +1,8 @@
 -- A batch lease is one lease of several messages, which have consecutive tokens. Its member of LEASES consists of the
 -- least id (7 bytes), the first token (7 bytes) and the number of messages (1 byte). All ids follow if they are not
 -- consecutive, as ids of one pushed batch are.
--- RUNS has the same member by the first token, so a receipt finds its batch lease. `uncounted` in META is the number
--- of messages that ZCARD of LEASES leaves out. FRAMES has three fields for it:
+-- BATCH_LEASES has the same member by the first token, so a receipt finds its batch lease. `uncounted` in META is the
+-- number of messages that ZCARD of LEASES leaves out. FRAMES has three fields for it:
 -- - the member            the elements that were taken out of READY
 -- - 'h' and the member    the holder
 -- - 'a' and the member    the indexes of the acked messages
@@ -24,7 +24,7 @@ end
 
 --- @part "count"
 -- Counts leased messages.
--- needs: LEASES, META, RUNS, acked_of
+-- needs: BATCH_LEASES, LEASES, META, acked_of
 -- gives: count_leases
 
 -- The number of live leases, and of all leases. If any lease has expired, this reads each batch lease, because
@@ -34,7 +34,7 @@ local function count_leases()
   local total, uncounted = call('ZCARD', LEASES), tonumber(left_out) or 0
   local rank, expired = 0, 0
   while live < total and uncounted > 0 do
-    local batches = call('ZRANGE', RUNS, rank, rank + 999)
+    local batches = call('ZRANGE', BATCH_LEASES, rank, rank + 999)
     if not batches[1] then
       break
     end
@@ -50,7 +50,7 @@ end
 
 --- @part "split"
 -- Splits batch leases into single leases.
--- needs: FRAMES, LEASES, RUNS, acked_of, add_to, frames_in_pack, has_index, hold, try
+-- needs: BATCH_LEASES, FRAMES, LEASES, acked_of, add_to, frames_in_pack, has_index, hold, try
 -- gives: frames_of, id_in, split_batch, split_batches
 --- @include "lib/packs"
 --- @include "lib/writes#add_to"
@@ -104,20 +104,20 @@ local function split_batch(batch)
     call('ZADD', LEASES, unpack(own))
   end
   call('ZREM', LEASES, batch)
-  call('ZREM', RUNS, batch)
+  call('ZREM', BATCH_LEASES, batch)
   call('HDEL', FRAMES, batch, 'h' .. batch, 'a' .. batch)
   add_to('uncounted', 1 + #indexes - count)
 end
 
 -- Splits the batch leases that these leases belong to. A grouped queue has none.
 local function split_batches(members)
-  if hold or call('EXISTS', RUNS) == 0 then
+  if hold or call('EXISTS', BATCH_LEASES) == 0 then
     return
   end
   for k, own in ipairs(call('ZMSCORE', LEASES, unpack(members))) do
     local of_lease = decode('>I7', members[k], 8)
     local latest = string.format('%d', of_lease)
-    local batch = not own and call('ZRANGE', RUNS, latest, '-inf', 'BYSCORE', 'REV', 'LIMIT', 0, 1)[1]
+    local batch = not own and call('ZRANGE', BATCH_LEASES, latest, '-inf', 'BYSCORE', 'REV', 'LIMIT', 0, 1)[1]
     if batch then
       local first_token, count = decode('>I7B', batch, 8)
       if of_lease - first_token < count and id_in(batch, of_lease - first_token + 1) == sub(members[k], 1, 7) then

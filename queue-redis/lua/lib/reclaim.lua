@@ -2,9 +2,10 @@
 -- - takes back up to 128 expired leases, by (deadline, id)
 -- - promotes up to 128 delayed messages, by (due, id)
 -- - ends up to 128 messages past their time to live, by (end, id)
--- needs: ARRIVALS, ENDS, FRAMES, LEASES, LINE, META, PROMOTED, RUNS, acked_of, add_dead_letter, add_ends, add_to
--- needs: attempts_of, config, end_places, fields_of, flags, forget, free, frees_at, give_back, has_ttl, holders
--- needs: is_valid, more_outdated, next_due, place_of, promote_due, reframe, remove_place, split_batch, sweep, wake_up
+-- needs: ARRIVALS, BATCH_LEASES, ENDS, FRAMES, LEASES, LINE, META, PROMOTED, acked_of, add_dead_letter, add_ends
+-- needs: add_to, attempts_of, config, end_places, fields_of, flags, forget, free, frees_at, give_back, has_ttl
+-- needs: holders, is_valid, more_outdated, next_due, place_of, promote_due, reframe, remove_place, split_batch, sweep
+-- needs: wake_up
 -- gives: end_leases, reclaim
 --- @include "lib/wake_up"
 --- @include "{kind}/queue#line"
@@ -95,7 +96,7 @@ local function find_expired()
     local expired, messages, found = first_expired(), 0, {}
     for k = 1, #expired, 2 do
       local member = expired[k]
-      local is_batch = messages < MANY and #member >= 15 and call('ZSCORE', RUNS, member)
+      local is_batch = messages < MANY and #member >= 15 and call('ZSCORE', BATCH_LEASES, member)
       messages = messages + (is_batch and byte(member, 15) - #acked_of(member) or 1)
       if is_batch then
         found[#found + 1] = member
@@ -162,7 +163,8 @@ local function reclaim_expired()
   if dead[1] then
     free(dead)
     -- Each left a place to another message (Q1, G6).
-    if end_places or string.find(flags, 'l', 1, true) then
+    local has_limits = string.find(flags, 'l', 1, true)
+    if end_places or has_limits then
       wake_up(ARRIVALS, #dead)
     end
   end

@@ -63,7 +63,8 @@ local function hand_over(number, frame, ready)
   end
   local channel, serial, lease_time, holder = string.match(registration, '^(%S+) (%d+) (%d+) (.*)$')
   local listening -- at this server: a listener at another server gets the text too late
-  if channel and #frame <= SHORT and not string.find(flags, '[pl]') and call('EXISTS', LINE, ready) == 0 then
+  local is_free = not string.find(flags, '[pl]') -- neither paused nor with limits
+  if channel and #frame <= SHORT and is_free and call('EXISTS', LINE, ready) == 0 then
     listening = redis.pcall('PUBSUB', 'NUMSUB', channel)[2]
   end
   if listening and listening > 0 then
@@ -82,7 +83,7 @@ local function hand_over(number, frame, ready)
     if type(published) == 'number' then
       call('ZREM', ARRIVALS, 'armed', registration)
       call('HSET', META, 'token', string.format('%d', token))
-      if holder ~= '' and not string.find(flags, 'h', 1, true) then
+      if holder ~= '' and not string.find(flags, 'h', 1, true) then -- the first holder's name
         flags = flags .. 'h'
         call('HSET', META, 'flags', flags)
       end

@@ -1,9 +1,9 @@
 -- A priority queue: its keys, and the parts that leasing verbs include as `{kind}/queue#…`.
 -- KEYS[1] to KEYS[8] as below; KEYS[9] is the guard; KEYS[10 …] only in calls that need them
 -- src/keys.rs describes each key.
--- gives: ARRIVALS, BODIES, DEAD, DEDUP, DELAYED, DISTINCT, ENDS, EXTRA_HEAD, FIRSTS, FRAMES, LEASES, LINE, META
--- gives: OWNED, PROMOTED, RUNS, UPLOADS
-local META, LEASES, FRAMES, DEAD, ARRIVALS, LINE, DELAYED, RUNS = unpack(KEYS)
+-- gives: ARRIVALS, BATCH_LEASES, BODIES, DEAD, DEDUP, DELAYED, DISTINCT, ENDS, EXTRA_HEAD, FIRSTS, FRAMES, LEASES
+-- gives: LINE, META, OWNED, PROMOTED, UPLOADS
+local META, LEASES, FRAMES, DEAD, ARRIVALS, LINE, DELAYED, BATCH_LEASES = unpack(KEYS)
 local DEDUP, FIRSTS, ENDS, BODIES, UPLOADS = unpack(KEYS, 10)
 local DISTINCT, OWNED = nil, nil -- distinct keys are in FRAMES: see `lib/attachments`
 local EXTRA_HEAD = 9 -- bytes that a frame's head has beyond 15
@@ -26,7 +26,7 @@ end
 
 --- @include "lib/sorted_line#fast_lease"
 
---- @part "fast_turn"
+--- @part "fast_settle_and_lease"
 -- Its messages have no groups: see `grouped/queue`.
 
 --- @part "groups"

@@ -34,7 +34,8 @@ if now < next_due and not DEDUP and (packs or #ARGV == 3 + ARGV[3]) then
   call('HINCRBY', META, 'accepted', last - accepted)
   if packs then
     call('HINCRBY', META, 'packed', last - accepted - #frames)
-    if not string.find(flags, 'k', 1, true) then
+    local had_packs = string.find(flags, 'k', 1, true)
+    if not had_packs then
       call('HSET', META, 'flags', flags .. 'k')
     end
   end

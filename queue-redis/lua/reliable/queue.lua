@@ -2,9 +2,9 @@
 -- `list/line`.
 -- KEYS[1] to KEYS[9] as below; KEYS[10] is the guard; KEYS[11 …] only in calls that need them
 -- src/keys.rs describes each key.
--- gives: ARRIVALS, BODIES, DEAD, DEDUP, DELAYED, DISTINCT, ENDS, EXTRA_HEAD, FIRSTS, FRAMES, LEASES, LINE, META
--- gives: OWNED, PROMOTED, READY, RUNS, UPLOADS
-local META, LEASES, FRAMES, DEAD, ARRIVALS, LINE, DELAYED, READY, RUNS = unpack(KEYS)
+-- gives: ARRIVALS, BATCH_LEASES, BODIES, DEAD, DEDUP, DELAYED, DISTINCT, ENDS, EXTRA_HEAD, FIRSTS, FRAMES, LEASES
+-- gives: LINE, META, OWNED, PROMOTED, READY, UPLOADS
+local META, LEASES, FRAMES, DEAD, ARRIVALS, LINE, DELAYED, READY, BATCH_LEASES = unpack(KEYS)
 local DEDUP, FIRSTS, ENDS, BODIES, UPLOADS = unpack(KEYS, 11)
 local DISTINCT, OWNED = nil, nil -- distinct keys are in FRAMES: see `lib/attachments`
 local EXTRA_HEAD = 0 -- bytes that a frame's head has beyond 15
@@ -19,7 +19,7 @@ local END_MARKERS = 17 -- the keys behind this one
 --- @part "fast_lease"
 --- @include "list/fast_lease"
 
---- @part "fast_turn"
+--- @part "fast_settle_and_lease"
 -- Its messages have no groups: see `grouped/queue`.
 
 --- @part "groups"

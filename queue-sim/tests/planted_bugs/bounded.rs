@@ -83,11 +83,11 @@ mod redis {
         RESIZE_LEAVES_THE_BODY {
             "bounded/capacity": "    forget(ids)\n" => "";
         }
-        OFFER_COUNTS_A_RUN_AS_ONE {
+        PUSH_COUNTS_A_BATCH_LEASE_AS_ONE {
             "bounded/push": "occupied + (tonumber(stored[3]) or 0)" => "occupied";
             "bounded/push": "call('ZCARD', LEASES) + (tonumber(stored[3]) or 0)" => "call('ZCARD', LEASES)";
         }
-        USUAL_TURN_LEAVES_THE_KEY {
+        FAST_PATH_LEAVES_THE_KEY {
             "bounded/queue": "if singles > 0 and call('EXISTS', OWNED) == 1 then" => "if false then";
         }
     }
@@ -97,13 +97,13 @@ mod redis {
     ready_at_once_bugs_on_redis!(Bounded);
     bugs! { in_scripts(Bounded) {
         returned_to_the_wrong_end: lua::RETURNED_TO_THE_TAIL, by "L11";
-        usual_turn_overlooks_the_returned: lua::USUAL_TURN_OVERLOOKS_THE_RETURNED,
+        fast_path_overlooks_the_returned: lua::FAST_PATH_OVERLOOKS_THE_RETURNED,
             by "linearisable" | "progress" | "L11" | "waiting";
-        usual_turn_passes_the_returned: lua::USUAL_TURN_PASSES_THE_RETURNED,
+        fast_path_passes_the_returned: lua::FAST_PATH_PASSES_THE_RETURNED,
             by "L11" | "linearisable";
-        usual_turn_tells_of_no_room: lua::USUAL_TURN_TELLS_OF_NO_ROOM, by "B4" | "waiting" | "progress";
-        offer_counts_a_run_as_one: OFFER_COUNTS_A_RUN_AS_ONE, by "B1" | "linearisable";
-        usual_turn_leaves_the_key: USUAL_TURN_LEAVES_THE_KEY,
+        fast_path_tells_of_no_room: lua::FAST_PATH_TELLS_OF_NO_ROOM, by "B4" | "waiting" | "progress";
+        push_counts_a_batch_lease_as_one: PUSH_COUNTS_A_BATCH_LEASE_AS_ONE, by "B1" | "linearisable";
+        fast_path_leaves_the_key: FAST_PATH_LEAVES_THE_KEY,
             by "B7" | "leftovers" | "linearisable";
         off_by_one: CAPACITY_OFF_BY_ONE, by "B1";
         evicts_the_newest: EVICTS_THE_NEWEST, by "B2";

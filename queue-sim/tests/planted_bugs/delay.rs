@@ -47,7 +47,7 @@ mod redis {
     fast_path_bugs_on_redis!(Delay);
     bugs! { in_scripts(Delay) {
         freed_place_wakes_nobody: lua::FREED_PLACE_WAKES_NOBODY, by "waiting" | "D5" | "progress";
-        usual_turn_wakes_nobody: lua::USUAL_TURN_WAKES_NOBODY, by "waiting" | "D5" | "progress";
+        fast_path_wakes_nobody: lua::FAST_PATH_WAKES_NOBODY, by "waiting" | "D5" | "progress";
         returned_to_the_wrong_end: RETURNED_TO_THE_HEAD, by "L11" | "D2" | "linearisable";
         duplicate_extends_the_mark: lua::DUPLICATE_EXTENDS_THE_MARK, by "L9";
         pops_the_latest: LATEST_FIRST, by "D2";
@@ -57,9 +57,9 @@ mod redis {
         push_does_not_wake_a_sleeper: SCHEDULE_WAKES_NOBODY, by "D5" | "waiting" | "progress";
         not_yet_due_is_nothing_ahead: NOT_YET_DUE_IS_NOTHING_AHEAD, by "D5" | "progress";
         earlier_due_time_wakes_nobody: EARLIER_WAKES_NOBODY, by "D5" | "waiting" | "progress";
-        run_forgets_its_ids: lua::RUN_FORGETS_ITS_IDS,
+        batch_lease_forgets_its_ids: lua::BATCH_LEASE_FORGETS_ITS_IDS,
             by "L1" | "L3" | "L4" | "L5" | "L6" | "leftovers" | "linearisable";
-        run_is_settled_by_the_next_id: lua::RUN_IS_SETTLED_BY_THE_NEXT_ID, by "L4" | "linearisable";
-        peek_shows_runs_as_leased: lua::PEEK_SHOWS_RUNS_AS_LEASED, by "L16" | "linearisable";
+        batch_lease_is_settled_by_the_next_id: lua::BATCH_LEASE_IS_SETTLED_BY_THE_NEXT_ID, by "L4" | "linearisable";
+        peek_shows_batch_leases_as_leased: lua::PEEK_SHOWS_BATCH_LEASES_AS_LEASED, by "L16" | "linearisable";
     } }
 }

@@ -173,35 +173,35 @@ macro_rules! leasing_bugs_on_redis {
 macro_rules! fast_path_bugs_on_redis {
     ($kind:ident) => {
         bugs! { in_scripts($kind) {
-            usual_turn_takes_nothing: lua::USUAL_TURN_TAKES_NOTHING,
+            fast_path_takes_nothing: lua::FAST_PATH_TAKES_NOTHING,
                 by "L1" | "L5" | "L4" | "leftovers" | "linearisable";
-            usual_turn_acks_the_lost: lua::USUAL_TURN_ACKS_THE_LOST, by "L4" | "linearisable";
-            usual_turn_acks_all_or_none: lua::USUAL_TURN_ACKS_ALL_OR_NONE, by "L4" | "linearisable";
-            usual_turn_acks_twice: lua::USUAL_TURN_ACKS_TWICE, by "L4" | "L5" | "linearisable";
-            usual_turn_takes_one: lua::USUAL_TURN_TAKES_ONE,
+            fast_path_acks_the_lost: lua::FAST_PATH_ACKS_THE_LOST, by "L4" | "linearisable";
+            fast_path_acks_all_or_none: lua::FAST_PATH_ACKS_ALL_OR_NONE, by "L4" | "linearisable";
+            fast_path_acks_twice: lua::FAST_PATH_ACKS_TWICE, by "L4" | "L5" | "linearisable";
+            fast_path_takes_one: lua::FAST_PATH_TAKES_ONE,
                 by "L1" | "L5" | "L4" | "leftovers" | "linearisable";
-            usual_turn_tells_no_time: lua::USUAL_TURN_TELLS_NO_TIME, by "waiting" | "linearisable" | "D5" | "progress";
-            usual_turn_forgets_the_delayed: lua::USUAL_TURN_FORGETS_THE_DELAYED,
+            fast_path_tells_no_time: lua::FAST_PATH_TELLS_NO_TIME, by "waiting" | "linearisable" | "D5" | "progress";
+            fast_path_forgets_the_delayed: lua::FAST_PATH_FORGETS_THE_DELAYED,
                 by "waiting" | "linearisable" | "D5" | "progress";
-            usual_turn_leaves_the_holder: lua::USUAL_TURN_LEAVES_THE_HOLDER, by "leftovers" | "L16";
-            run_expires_as_one: lua::RUN_EXPIRES_AS_ONE, by "L5" | "L6" | "L7" | "leftovers" | "linearisable";
-            run_settles_as_a_whole_alone: lua::RUN_SETTLES_AS_A_WHOLE_ALONE, by "L4" | "linearisable";
-            run_forgets_its_acks: lua::RUN_FORGETS_ITS_ACKS, by "L1" | "L4" | "L5" | "leftovers" | "linearisable";
-            run_forgets_earlier_acks: lua::RUN_FORGETS_EARLIER_ACKS,
+            fast_path_leaves_the_holder: lua::FAST_PATH_LEAVES_THE_HOLDER, by "leftovers" | "L16";
+            batch_lease_expires_as_one: lua::BATCH_LEASE_EXPIRES_AS_ONE, by "L5" | "L6" | "L7" | "leftovers" | "linearisable";
+            batch_lease_settles_as_a_whole_alone: lua::BATCH_LEASE_SETTLES_AS_A_WHOLE_ALONE, by "L4" | "linearisable";
+            batch_lease_forgets_its_acks: lua::BATCH_LEASE_FORGETS_ITS_ACKS, by "L1" | "L4" | "L5" | "leftovers" | "linearisable";
+            batch_lease_forgets_earlier_acks: lua::BATCH_LEASE_FORGETS_EARLIER_ACKS,
                 by "L1" | "L4" | "L5" | "leftovers" | "linearisable";
-            run_is_acked_twice: lua::RUN_IS_ACKED_TWICE, by "L4" | "L5" | "leftovers" | "linearisable";
-            broken_run_lives_longer: lua::BROKEN_RUN_LIVES_LONGER,
+            batch_lease_is_acked_twice: lua::BATCH_LEASE_IS_ACKED_TWICE, by "L4" | "L5" | "leftovers" | "linearisable";
+            split_batch_lease_lives_longer: lua::SPLIT_BATCH_LEASE_LIVES_LONGER,
                 by "L4" | "L7" | "L10" | "L16" | "leftovers" | "linearisable";
-            peek_skips_the_rest_of_a_run: lua::PEEK_SKIPS_THE_REST_OF_A_RUN, by "L16" | "linearisable";
-            acked_run_stays: lua::ACKED_RUN_STAYS, by "leftovers";
-            acked_run_leaves_the_holder: lua::ACKED_RUN_LEAVES_THE_HOLDER, by "leftovers";
-            acked_run_leaves_its_acks: lua::ACKED_RUN_LEAVES_ITS_ACKS, by "leftovers";
-            acked_run_is_counted: lua::ACKED_RUN_IS_COUNTED, by "leftovers" | "L5" | "linearisable";
-            broken_run_is_counted: lua::BROKEN_RUN_IS_COUNTED, by "leftovers" | "L5" | "linearisable";
-            broken_run_counts_the_acked: lua::BROKEN_RUN_COUNTS_THE_ACKED, by "leftovers" | "L5" | "linearisable";
-            broken_run_leaves_its_acks: lua::BROKEN_RUN_LEAVES_ITS_ACKS, by "leftovers";
-            broken_run_stays: lua::BROKEN_RUN_STAYS, by "leftovers" | "L5" | "L1" | "linearisable";
-            broken_run_leaves_the_holder: lua::BROKEN_RUN_LEAVES_THE_HOLDER, by "leftovers";
+            peek_skips_the_rest_of_a_batch_lease: lua::PEEK_SKIPS_THE_REST_OF_A_BATCH_LEASE, by "L16" | "linearisable";
+            acked_batch_lease_stays: lua::ACKED_BATCH_LEASE_STAYS, by "leftovers";
+            acked_batch_lease_leaves_the_holder: lua::ACKED_BATCH_LEASE_LEAVES_THE_HOLDER, by "leftovers";
+            acked_batch_lease_leaves_its_acks: lua::ACKED_BATCH_LEASE_LEAVES_ITS_ACKS, by "leftovers";
+            acked_batch_lease_is_counted: lua::ACKED_BATCH_LEASE_IS_COUNTED, by "leftovers" | "L5" | "linearisable";
+            split_batch_lease_is_counted: lua::SPLIT_BATCH_LEASE_IS_COUNTED, by "leftovers" | "L5" | "linearisable";
+            split_batch_lease_counts_the_acked: lua::SPLIT_BATCH_LEASE_COUNTS_THE_ACKED, by "leftovers" | "L5" | "linearisable";
+            split_batch_lease_leaves_its_acks: lua::SPLIT_BATCH_LEASE_LEAVES_ITS_ACKS, by "leftovers";
+            split_batch_lease_stays: lua::SPLIT_BATCH_LEASE_STAYS, by "leftovers" | "L5" | "L1" | "linearisable";
+            split_batch_lease_leaves_the_holder: lua::SPLIT_BATCH_LEASE_LEAVES_THE_HOLDER, by "leftovers";
         } }
     };
 }

@@ -58,17 +58,17 @@ mod redis {
     ready_at_once_bugs_on_redis!(Priority);
     bugs! { in_scripts(Priority) {
         end_marker_is_armed: lua::END_MARKER_IS_ARMED, by "leftovers";
-        usual_turn_wakes_nobody: lua::USUAL_TURN_WAKES_NOBODY, by "waiting" | "D5" | "progress";
+        fast_path_wakes_nobody: lua::FAST_PATH_WAKES_NOBODY, by "waiting" | "D5" | "progress";
         returned_to_the_wrong_end: RETURNED_TO_THE_TAIL_OF_ITS_PRIORITY, by "L11";
         moved_keeps_its_arrival: MOVED_KEEPS_ITS_ARRIVAL, by "P4" | "linearisable";
         duplicate_extends_the_mark: lua::DUPLICATE_EXTENDS_THE_MARK, by "L9";
         last_in_first_out: LAST_IN_FIRST_OUT_OF_ITS_PRIORITY, by "P2";
         packing_overflows: PACKING_OVERFLOWS, by "P1";
         retry_keeps_arrival: lua::RETRY_KEEPS_ARRIVAL, by "P4";
-        run_forgets_its_ids: lua::RUN_FORGETS_ITS_IDS,
+        batch_lease_forgets_its_ids: lua::BATCH_LEASE_FORGETS_ITS_IDS,
             by "L1" | "L3" | "L4" | "L5" | "L6" | "leftovers" | "linearisable";
-        run_is_settled_by_the_next_id: lua::RUN_IS_SETTLED_BY_THE_NEXT_ID, by "L4" | "linearisable";
-        peek_shows_runs_as_leased: lua::PEEK_SHOWS_RUNS_AS_LEASED, by "L16" | "linearisable";
+        batch_lease_is_settled_by_the_next_id: lua::BATCH_LEASE_IS_SETTLED_BY_THE_NEXT_ID, by "L4" | "linearisable";
+        peek_shows_batch_leases_as_leased: lua::PEEK_SHOWS_BATCH_LEASES_AS_LEASED, by "L16" | "linearisable";
         due_arrives_at_its_push: lua::DUE_ARRIVES_AT_ITS_PUSH, by "P4";
         revival_loses_priority: lua::REVIVAL_LOSES_PRIORITY, by "P3" | "L13" | "linearisable";
         push_does_not_wake_a_sleeper: ENQUEUE_WAKES_NOBODY, by "waiting" | "progress";

@@ -65,10 +65,10 @@ mod redis {
         CANCELLED_IN_A_PACK_STAYS {
             "lib/packs": "if payload ~= '' and last" => "if last";
         }
-        PEEK_SHOWS_THE_ACKED_OF_A_RUN {
+        PEEK_SHOWS_THE_ACKED_OF_A_BATCH_LEASE {
             "leasing/peek": " and not has_index(acked, n)" => "";
         }
-        RUN_OF_PACKS_LOSES_FRAMES {
+        BATCH_LEASE_OF_PACKS_LOSES_FRAMES {
             "lib/batch_leases": "ipairs(own or { elements[at] })" => "ipairs({ elements[at] })";
         }
     }
@@ -79,9 +79,9 @@ mod redis {
     bugs! { in_scripts(Reliable) {
         returned_to_the_wrong_end: lua::RETURNED_TO_THE_TAIL, by "L11";
         duplicate_extends_the_mark: lua::DUPLICATE_EXTENDS_THE_MARK, by "L9";
-        usual_turn_overlooks_the_returned: lua::USUAL_TURN_OVERLOOKS_THE_RETURNED,
+        fast_path_overlooks_the_returned: lua::FAST_PATH_OVERLOOKS_THE_RETURNED,
             by "linearisable" | "progress" | "L11" | "waiting";
-        usual_turn_passes_the_returned: lua::USUAL_TURN_PASSES_THE_RETURNED,
+        fast_path_passes_the_returned: lua::FAST_PATH_PASSES_THE_RETURNED,
             by "L11" | "linearisable";
         last_in_first_out: LAST_IN_FIRST_OUT, by "F1" | "F2";
         queue_leaves_its_hints: lua::QUEUE_LEAVES_ITS_HINTS, by "operators";
@@ -98,8 +98,8 @@ mod redis {
         opened_packs_are_lost: OPENED_PACKS_ARE_LOST, by "L5" | "progress";
         cancelled_in_a_pack_is_counted: CANCELLED_IN_A_PACK_IS_COUNTED, by "L5" | "leftovers";
         cancelled_in_a_pack_stays: CANCELLED_IN_A_PACK_STAYS, by "L15" | "leftovers";
-        peek_shows_the_acked_of_a_run: PEEK_SHOWS_THE_ACKED_OF_A_RUN, by "L16" | "linearisable";
-        run_of_packs_loses_frames: RUN_OF_PACKS_LOSES_FRAMES,
+        peek_shows_the_acked_of_a_batch_lease: PEEK_SHOWS_THE_ACKED_OF_A_BATCH_LEASE, by "L16" | "linearisable";
+        batch_lease_of_packs_loses_frames: BATCH_LEASE_OF_PACKS_LOSES_FRAMES,
             by "L1" | "L4" | "L5" | "L6" | "L13" | "L16" | "linearisable";
     } }
     bugs! { between(Reliable) {

@@ -116,7 +116,7 @@ impl Meddling for ReclaimsInTwoSteps {
         PHASES,
         LONG_WAY,
         edit!("leasing/settle_and_lease": "if now < next_due and (" => "if now < next_due and not KEYS.phase and ("),
-        edit!("leasing/settle_and_lease": "if wants > 0 and not (flags" => "if wants > 0 and KEYS.phase ~= 'look' and not (flags"),
+        edit!("leasing/settle_and_lease": "if wants > 0 and not is_paused" => "if wants > 0 and KEYS.phase ~= 'look' and not is_paused"),
         edit!("lib/reclaim": "if now < next_due then" => "if now < next_due and KEYS.phase ~= 'act' then"),
         edit!("lib/reclaim": "  local expired = find_expired()" =>
             "  local seen = KEYS.phase == 'act' and call('GET', KEYS.memory)

@@ -92,8 +92,8 @@ pub(crate) async fn g3_equal_turns_go_by_the_bytes_of_keys(stage: &Stage<'_>) {
     queue.push(&batch).await.expect("is accepted");
     let (mut acks, mut delivered) = (Vec::new(), Vec::new());
     for _ in 0..batch.len() {
-        let turn = queue.settle_and_lease(&acks, count(1), LONG, None).await;
-        let leased = turn.expect("settles and leases").1.deliveries;
+        let answer = queue.settle_and_lease(&acks, count(1), LONG, None).await;
+        let leased = answer.expect("settles and leases").1.deliveries;
         acks = settlements(&leased, Settlement::ack);
         delivered.extend(ids(&leased));
     }
@@ -104,8 +104,8 @@ pub(crate) async fn g3_equal_turns_go_by_the_bytes_of_keys(stage: &Stage<'_>) {
     push(&*queue, &["a", "a", "a", "B", "B", "B"]).await;
     let (mut acks, mut delivered) = (Vec::new(), Vec::new());
     for _ in 0..6 {
-        let turn = queue.settle_and_lease(&acks, count(1), LONG, None).await;
-        let leased = turn.expect("settles and leases").1.deliveries;
+        let answer = queue.settle_and_lease(&acks, count(1), LONG, None).await;
+        let leased = answer.expect("settles and leases").1.deliveries;
         acks = settlements(&leased, Settlement::ack);
         delivered.extend(ids(&leased));
     }
@@ -117,7 +117,7 @@ pub(crate) async fn g3_a_new_group_neither_waits_nor_catches_up(stage: &Stage<'_
     push(&*queue, &["busy"; 50]).await;
     assert_eq!(next(&*queue, 20).await, (1..=20).collect::<Vec<u64>>());
     push(&*queue, &["new"; 3]).await;
-    // Turn by turn from here on: twenty deliveries of the other are no debt.
+    // From here on the groups alternate: the first group does not make up for the twenty deliveries that the other had.
     assert_eq!(next(&*queue, 7).await, [51, 21, 52, 22, 53, 23, 24]);
 }
 

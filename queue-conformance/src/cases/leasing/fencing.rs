@@ -187,7 +187,7 @@ pub(crate) async fn l4_equal_receipts_in_a_batch_act_once(stage: &Stage<'_>) {
     );
 }
 
-pub(crate) async fn l4_turn_is_settle_and_then_lease(stage: &Stage<'_>) {
+pub(crate) async fn l4_settle_and_lease_is_settle_and_then_lease(stage: &Stage<'_>) {
     let queue = stage.leasing_with(|config| config.max_attempts = 2).await;
     queue.put_numbered(3).await;
     let (settled, leased) = queue

@@ -25,7 +25,7 @@ async fn settle_and_lease(
     delivery.expect("a message is ready").receipt
 }
 
-pub(crate) async fn l16_a_turn_tells_who_holds(stage: &Stage<'_>) {
+pub(crate) async fn l16_settle_and_lease_names_the_holder(stage: &Stage<'_>) {
     let queue = stage.leasing().await;
     assert_eq!(holders(&*queue).await, [], "nobody holds anything yet");
     queue.put_numbered(5).await;

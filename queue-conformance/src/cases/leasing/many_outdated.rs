@@ -74,7 +74,7 @@ pub(crate) async fn l17_a_lease_does_not_announce_an_end(stage: &Stage<'_>) {
     assert_eq!(take_nothing(&*queue).await, None, "it has ended");
 }
 
-pub(crate) async fn l17_a_turn_ends_128_twice(stage: &Stage<'_>) {
+pub(crate) async fn l17_settle_and_lease_ends_128_twice(stage: &Stage<'_>) {
     let queue = outdated(stage, 257).await;
     let made_up = [Settlement::ack(Receipt::new(id(1), Token::new(1)))];
     let answer = queue.settle_and_lease(&made_up, count(1), LONG, None).await;

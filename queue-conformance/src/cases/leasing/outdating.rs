@@ -121,7 +121,7 @@ pub(crate) async fn l17_what_comes_back_after_its_end_is_not_delivered(stage: &S
     assert_eq!(ended(&*queue).await, (4, 0));
 }
 
-pub(crate) async fn l17_a_turn_does_not_hand_out_what_it_gives_back(stage: &Stage<'_>) {
+pub(crate) async fn l17_settle_and_lease_does_not_hand_out_what_it_gives_back(stage: &Stage<'_>) {
     let queue = stage.leasing().await;
     for (brief, expected) in [(dropped_after(100), (1, 0)), (buried_after(100), (1, 1))] {
         queue.put(brief).await;

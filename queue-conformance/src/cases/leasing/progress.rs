@@ -83,7 +83,7 @@ pub(crate) async fn l7_a_lease_call_reclaims(stage: &Stage<'_>) {
     assert_eq!(take_nothing(&*queue).await, None);
 }
 
-pub(crate) async fn l7_turn_reclaims_twice(stage: &Stage<'_>) {
+pub(crate) async fn l7_settle_and_lease_reclaims_twice(stage: &Stage<'_>) {
     let queue = expired(stage, 257).await;
     let made_up = Settlement::ack(Receipt::new(id(1), Token::new(1)));
     let (_, leased) = queue
@@ -94,7 +94,7 @@ pub(crate) async fn l7_turn_reclaims_twice(stage: &Stage<'_>) {
     assert_eq!(take_nothing(&*queue).await, None);
 }
 
-pub(crate) async fn l7_a_turn_that_settles_nothing_reclaims_once(stage: &Stage<'_>) {
+pub(crate) async fn l7_a_lease_that_settles_nothing_reclaims_once(stage: &Stage<'_>) {
     let queue = expired(stage, 129).await;
     let (_, leased) = queue
         .settle_and_lease(&[], count(1), LONG, None)

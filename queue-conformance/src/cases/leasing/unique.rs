@@ -76,7 +76,7 @@ pub(crate) async fn l9_whatever_takes_a_message_away_frees_its_unique_key(stage:
     let (settled, leased) = answer.expect("settled and leased");
     assert_eq!(settled, [Settled::Done]);
     assert!(leased.is_empty(), "{leased:?}");
-    admits(&queue, "key", 7, "acked by a turn").await;
+    admits(&queue, "key", 7, "acked by settle_and_lease").await;
     assert_eq!(marks(&queue).await, 1);
 }
 

@@ -48,10 +48,10 @@ edits! {
     EXTENSION_IS_NOT_EXPECTED_TO_END {
         "leasing/extend": "  lower_next_due(deadline)\n" => "";
     }
-    USUAL_TURN_WAKES_NOBODY {
+    FAST_PATH_WAKES_NOBODY {
         "leasing/fast_lease": "call('EXISTS', next_list or LINE, DELAYED) > 0" => "false";
     }
-    USUAL_TURN_TELLS_OF_NO_ROOM {
+    FAST_PATH_TELLS_OF_NO_ROOM {
         "leasing/fast_acks": "wake_up(room_marker, done)" => "";
     }
     TOLD_AND_GONE {

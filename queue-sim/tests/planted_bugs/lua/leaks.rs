@@ -68,38 +68,38 @@ edits! {
         "lib/push_options": "    if not waits then\n      return redis" =>
             "    if false then\n      return redis";
     }
-    USUAL_TURN_LEAVES_THE_HOLDER {
+    FAST_PATH_LEAVES_THE_HOLDER {
         "leasing/fast_acks": "named_holders and done or 0" => "0";
     }
-    ACKED_RUN_STAYS {
+    ACKED_BATCH_LEASE_STAYS {
         "leasing/fast_acks": "fields[#fields + 1], fields[#fields + 2], fields[#fields + 3] = batch, 'h' .. batch," =>
             "fields[#fields + 1], fields[#fields + 2] = 'h' .. batch,";
         "leasing/fast_acks": "local place = own == '' and n - 1 or byte(own, n) - 128\n      fields[#fields + 1] =" =>
             "local place = own == '' and n - 1 or byte(own, n) - 128\n      local _ =";
     }
-    ACKED_RUN_LEAVES_THE_HOLDER {
+    ACKED_BATCH_LEASE_LEAVES_THE_HOLDER {
         "leasing/fast_acks": "fields[#fields + 1], fields[#fields + 2], fields[#fields + 3] = batch, 'h' .. batch," =>
             "fields[#fields + 1], fields[#fields + 2] = batch,";
     }
-    ACKED_RUN_LEAVES_ITS_ACKS {
+    ACKED_BATCH_LEASE_LEAVES_ITS_ACKS {
         "leasing/fast_acks": "fields[#fields + 3] = batch, 'h' .. batch, acked_fields[k]" => "fields[#fields + 3] = batch, 'h' .. batch";
     }
-    ACKED_RUN_IS_COUNTED {
+    ACKED_BATCH_LEASE_IS_COUNTED {
         "leasing/fast_acks": "call('HINCRBY', META, 'uncounted', #finished - count)" => "";
     }
-    BROKEN_RUN_IS_COUNTED {
+    SPLIT_BATCH_LEASE_IS_COUNTED {
         "lib/batch_leases": "add_to('uncounted', 1 + #indexes - count)" => "";
     }
-    BROKEN_RUN_COUNTS_THE_ACKED {
+    SPLIT_BATCH_LEASE_COUNTS_THE_ACKED {
         "lib/batch_leases": "add_to('uncounted', 1 + #indexes - count)" => "add_to('uncounted', 1 - count)";
     }
-    BROKEN_RUN_STAYS {
+    SPLIT_BATCH_LEASE_STAYS {
         "lib/batch_leases": "  call('ZREM', LEASES, batch)\n" => "";
     }
-    BROKEN_RUN_LEAVES_THE_HOLDER {
+    SPLIT_BATCH_LEASE_LEAVES_THE_HOLDER {
         "lib/batch_leases": "call('HDEL', FRAMES, batch, 'h' .. batch, 'a' .. batch)" => "call('HDEL', FRAMES, batch, 'a' .. batch)";
     }
-    BROKEN_RUN_LEAVES_ITS_ACKS {
+    SPLIT_BATCH_LEASE_LEAVES_ITS_ACKS {
         "lib/batch_leases": "call('HDEL', FRAMES, batch, 'h' .. batch, 'a' .. batch)" => "call('HDEL', FRAMES, batch, 'h' .. batch)";
     }
 }

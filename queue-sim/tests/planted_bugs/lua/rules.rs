@@ -76,7 +76,7 @@ edits! {
             " and attempts + 1 < tonumber(string.match(config, 'max_attempts=(%d+)'))" => "";
     }
     LEASES_WHILE_PAUSED {
-        "leasing/settle_and_lease": "wants > 0 and not (flags ~= '' and string.find(flags, 'p', 1, true))" => "wants > 0";
+        "leasing/settle_and_lease": "wants > 0 and not is_paused" => "wants > 0";
     }
     LIMIT_IS_CHECKED_BEFORE_THE_BATCH {
         "lib/limits": "math.min(asked_for, math.max(at_once - leases, 0))" =>
@@ -250,66 +250,66 @@ edits! {
     BURIED_IS_DROPPED {
         "lib/push_options": ".. sub(live, 1, 1)" => ".. 'd'";
     }
-    USUAL_TURN_TAKES_NOTHING {
+    FAST_PATH_TAKES_NOTHING {
         "leasing/fast_lease": "call('LTRIM', next_list, taken_elements == 1 and '1' or taken_elements, '-1')" => "";
         "leasing/fast_lease": "call('ZREM', LINE, unpack(next_places, 1, taken))" => "";
     }
-    USUAL_TURN_TAKES_ONE {
+    FAST_PATH_TAKES_ONE {
         "leasing/fast_lease": "taken_elements == 1 and '1' or taken_elements, '-1')" => "'1', '-1')";
         "leasing/fast_lease": "unpack(next_places, 1, taken)" => "next_places[1]";
     }
-    USUAL_TURN_ACKS_THE_LOST {
+    FAST_PATH_ACKS_THE_LOST {
         "leasing/fast_acks": "if singles == 1 and done == 0 then" => "if false then";
     }
-    USUAL_TURN_ACKS_ALL_OR_NONE {
+    FAST_PATH_ACKS_ALL_OR_NONE {
         "leasing/fast_acks": "if lost[member] then" => "if next(lost) then";
     }
-    USUAL_TURN_ACKS_TWICE {
+    FAST_PATH_ACKS_TWICE {
         "leasing/fast_acks": "each[k], lost[member], done = 'd', true, done + 1" =>
             "each[k], done = 'd', done + 1";
     }
-    USUAL_TURN_PASSES_THE_RETURNED {
+    FAST_PATH_PASSES_THE_RETURNED {
         "list/fast_lease": "fast = call('EXISTS', LINE) == 0" => "";
     }
-    USUAL_TURN_OVERLOOKS_THE_RETURNED {
+    FAST_PATH_OVERLOOKS_THE_RETURNED {
         "list/fast_lease": "fast = call('EXISTS', LINE) == 0" => "fast = call('EXISTS', LINE, READY) < 2";
     }
-    USUAL_TURN_TELLS_NO_TIME {
+    FAST_PATH_TELLS_NO_TIME {
         "leasing/fast_lease": "math.min(expires, due)" => "math.huge";
     }
-    USUAL_TURN_FORGETS_THE_DELAYED {
+    FAST_PATH_FORGETS_THE_DELAYED {
         "leasing/fast_lease": "math.min(expires, due)" => "expires";
     }
-    RUN_EXPIRES_AS_ONE {
+    BATCH_LEASE_EXPIRES_AS_ONE {
         "lib/reclaim": "if is_batch then" => "if false then";
     }
-    RUN_SETTLES_AS_A_WHOLE_ALONE {
+    BATCH_LEASE_SETTLES_AS_A_WHOLE_ALONE {
         "leasing/settle": "split_batches(members)" => "";
     }
-    BROKEN_RUN_LIVES_LONGER {
+    SPLIT_BATCH_LEASE_LIVES_LONGER {
         "lib/batch_leases": "own[#own + 1], own[#own + 2] = expires, message" =>
             "own[#own + 1], own[#own + 2] = expires + 1, message";
     }
-    RUN_FORGETS_ITS_ACKS {
+    BATCH_LEASE_FORGETS_ITS_ACKS {
         "lib/batch_leases": "if not has_index(indexes, k) then" => "if true then";
     }
-    RUN_FORGETS_EARLIER_ACKS {
+    BATCH_LEASE_FORGETS_EARLIER_ACKS {
         "leasing/fast_acks": "acked_fields[k], before .. own" => "acked_fields[k], own";
     }
-    RUN_IS_ACKED_TWICE {
+    BATCH_LEASE_IS_ACKED_TWICE {
         "leasing/fast_acks": "known and not again" => "known";
     }
-    PEEK_SKIPS_THE_REST_OF_A_RUN {
+    PEEK_SKIPS_THE_REST_OF_A_BATCH_LEASE {
         "leasing/peek": "return n - 1, rank" => "return 0, behind";
     }
-    PEEK_SHOWS_RUNS_AS_LEASED {
+    PEEK_SHOWS_BATCH_LEASES_AS_LEASED {
         "leasing/peek": "return one.number < other.number" =>
             "return decode('>I7', one.token) < decode('>I7', other.token)";
     }
-    RUN_FORGETS_ITS_IDS {
+    BATCH_LEASE_FORGETS_ITS_IDS {
         "leasing/fast_lease": "if not gapless then" => "if false then";
     }
-    RUN_IS_SETTLED_BY_THE_NEXT_ID {
+    BATCH_LEASE_IS_SETTLED_BY_THE_NEXT_ID {
         "lib/batch_leases": "id_in(batch, of_lease - first_token + 1) ==" => "id_in(batch, of_lease - first_token + 2) ==";
     }
 }
