@@ -215,7 +215,7 @@ impl Keys {
 
     /// The keys that every call needs, without the keys of dedup marks, times to live and staged bodies; with the guard
     /// if `guarded`.
-    pub(crate) fn usual(&self, guarded: bool) -> &[String] {
+    pub(crate) fn of_every_call(&self, guarded: bool) -> &[String] {
         &self.names[..self.guard + usize::from(guarded)]
     }
 
@@ -317,7 +317,10 @@ mod tests {
                     .all(|key| key.starts_with("qk:{shop:orders}:"))
             );
             assert_eq!(keys.types().count(), keys.all().len());
-            assert_eq!(keys.usual(false).len() + 1, keys.usual(true).len());
+            assert_eq!(
+                keys.of_every_call(false).len() + 1,
+                keys.of_every_call(true).len()
+            );
             assert_eq!(keys.arrivals(), "qk:{shop:orders}:arrivals");
         }
     }
@@ -328,7 +331,7 @@ mod tests {
         let store = Keys::of_once("qk", &name);
         assert_eq!(store.all()[0], "qk:{shop:orders}:once");
         assert_eq!(store.types().count(), store.all().len());
-        assert_eq!(store.usual(false).len() + 1, store.all().len());
+        assert_eq!(store.of_every_call(false).len() + 1, store.all().len());
         for kind in QueueKind::ALL {
             let keys = Keys::new("qk", &name, kind);
             assert!(store.all().iter().all(|key| !keys.all().contains(key)));
@@ -392,8 +395,14 @@ mod tests {
             };
             assert!(table(kind).ends_with(last), "{kind}");
             let keys = Keys::new("qk", &name, kind);
-            assert_eq!(keys.usual(false).len() + last.len(), keys.all().len());
-            assert_eq!(keys.usual(true).len(), keys.usual(false).len() + 1);
+            assert_eq!(
+                keys.of_every_call(false).len() + last.len(),
+                keys.all().len()
+            );
+            assert_eq!(
+                keys.of_every_call(true).len(),
+                keys.of_every_call(false).len() + 1
+            );
         }
     }
 }

@@ -22,7 +22,7 @@ use crate::{
 };
 
 /// How often a reading call retries because messages were removed meanwhile. After that it leaves them out.
-const LOOKS: usize = 16;
+const READS: usize = 16;
 
 /// The reference of a body. No other process generates the same one.
 pub(crate) type Reference = [u8; REFERENCE];
@@ -130,7 +130,7 @@ impl Handle {
 
     /// Sends a call that only reads, and fetches the bodies of the entries that `read` finds in its reply. Returns the
     /// entries with the other values that `read` finds. Repeats the call if messages were removed meanwhile.
-    pub(crate) async fn look<E, T>(
+    pub(crate) async fn read_with_bodies<E, T>(
         &self,
         mut call: ScriptCall,
         read: impl Fn(Reply) -> Result<(Vec<E>, T)> + Send + Sync,
@@ -139,16 +139,16 @@ impl Handle {
         E: AsMut<Content> + Send,
         T: Send,
     {
-        let mut looks = 0;
+        let mut reads = 0;
         // Each script call reclaims and promotes, whether or not the following steps succeed.
         let after = |error: Error| error.with_outcome(Outcome::Unknown);
         loop {
-            let looked = self.run(&call).await;
-            let looked = looked.map_err(|error| if looks > 0 { after(error) } else { error });
-            let (mut entries, rest) = read(looked?)?;
-            looks += 1;
+            let reply = self.run(&call).await;
+            let reply = reply.map_err(|error| if reads > 0 { after(error) } else { error });
+            let (mut entries, rest) = read(reply?)?;
+            reads += 1;
             let contents = entries.iter_mut().map(E::as_mut);
-            if self.bring_bodies(contents).await.map_err(after)? || looks == LOOKS {
+            if self.bring_bodies(contents).await.map_err(after)? || reads == READS {
                 return Ok((entries, rest));
             }
             call = self.prepare_again(&call);

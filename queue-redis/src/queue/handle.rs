@@ -119,7 +119,7 @@ impl Handle {
     fn begin(&self, script: &'static Script, all: bool, config: &str) -> ScriptCall {
         let keys = match all {
             true => self.keys.without_results(),
-            false => self.keys.usual(self.client.is_clustered()),
+            false => self.keys.of_every_call(self.client.is_clustered()),
         };
         self.client.prepare(script, keys).with(config)
     }

@@ -12,6 +12,11 @@ use queue_core::{Disposition, MessageId, Receipt, Settlement, Token};
 
 use crate::frame;
 
+/// The letter of a settlement that acks messages of a batch lease.
+const ACKED: u8 = b'A';
+/// The same letter for a batch lease that has its ids behind it.
+const ACKED_WITH_IDS: u8 = b'B';
+
 /// The fewest messages in a batch lease, as in `lua/leasing/fast_lease.lua`.
 const SHORTEST: usize = 4;
 /// The most batch leases to remember: consumers that settle nothing must not fill the memory.
@@ -102,7 +107,11 @@ impl BatchLease {
     /// The name of the batch lease on the server. Its first letter says whether the name contains the ids.
     fn name(&self) -> Vec<u8> {
         let ids = self.listed.as_deref().unwrap_or_default();
-        let mut name = vec![if ids.is_empty() { b'A' } else { b'B' }];
+        let mut name = vec![if ids.is_empty() {
+            ACKED
+        } else {
+            ACKED_WITH_IDS
+        }];
         name.extend_from_slice(&frame::lease(self.first));
         name.push(byte(self.count));
         name.extend(ids.iter().flat_map(|id| frame::wide(id.get())));

@@ -46,7 +46,7 @@ impl BoundedQueue for Queue<Bounded> {
         self.checked(limits::check_page(n))?;
         let call = self.handle.prepare(&scripts::BOUNDED_RECENT).with(n);
         let read = |reply: Reply| Ok((reply.rest(|bytes| Frame::read(bytes, Bounded::HEAD))?, ()));
-        let (frames, ()) = self.handle.look(call, read).await?;
+        let (frames, ()) = self.handle.read_with_bodies(call, read).await?;
         Ok(frames.into_iter().filter_map(Frame::message).collect())
     }
 

@@ -191,7 +191,7 @@ impl<K: LeasingKind> Leasing for Queue<K> {
             let next = cursor(&mut reply)?;
             Ok((reply.rest(|bytes| Dead::read(bytes, K::HEAD))?, next))
         };
-        let (dead, next) = self.handle.look(call, read).await?;
+        let (dead, next) = self.handle.read_with_bodies(call, read).await?;
         let entries = dead.into_iter().map(Dead::letter).collect();
         Ok(Paged::new(entries, next))
     }
@@ -289,7 +289,7 @@ impl<K: LeasingKind> Leasing for Queue<K> {
             let next = listed.map(|listed| shown_by_now(listed, lined));
             Ok((shown, next.transpose()?))
         };
-        let (shown, next) = self.handle.look(call, read).await?;
+        let (shown, next) = self.handle.read_with_bodies(call, read).await?;
         let entries = shown.into_iter().filter_map(Shown::peeked).collect();
         Ok(Paged::new(entries, next))
     }

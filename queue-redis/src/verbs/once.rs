@@ -62,7 +62,7 @@ impl Once {
     }
 
     fn prepare(&self, script: &'static Script) -> ScriptCall {
-        let keys = self.keys.usual(self.client.is_clustered());
+        let keys = self.keys.of_every_call(self.client.is_clustered());
         self.client.prepare(script, keys).with(&self.config)
     }
 

@@ -108,7 +108,7 @@ impl RotatingQueue for Ring {
             let next = cursor(&mut reply)?;
             Ok((items(reply)?, next))
         };
-        let (items, next) = self.handle.look(call, read).await?;
+        let (items, next) = self.handle.read_with_bodies(call, read).await?;
         let entries = items.into_iter().filter_map(Item::message).collect();
         Ok(Paged::new(entries, next))
     }
