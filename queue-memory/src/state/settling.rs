@@ -1,5 +1,7 @@
 //! Ending leases, and moving their deadlines.
 
+use std::time::Duration;
+
 use queue_core::{
     DeathReason, Disposition, Extended, Extension, Holder, Leased, Receipt, Settled, Settlement,
     Timestamp, limits, millis_ceil,
@@ -61,23 +63,8 @@ impl<K: Kind> LeasingState<K> {
                 self.counters.acked += 1;
                 Settled::Done
             }
-            retry @ Disposition::Retry { .. } if self.is_spent(slot) => {
-                self.entries[slot].failed(retry.failure());
-                self.die(slot, DeathReason::Retried, now);
-                Settled::Dead
-            }
             retry @ Disposition::Retry { delay, .. } => {
-                self.entries[slot].failed(retry.failure());
-                planted!(RetryForgetsWhy => self.entries[slot].failed(None));
-                let due = now.plus_millis(millis_ceil(*delay));
-                let arrival = due;
-                planted!(RetryKeepsArrival => arrival = self.entries[slot].arrival);
-                self.entries[slot].arrival = arrival;
-                self.delay(slot, due);
-                planted!(EndMovesWithRetry => self.live_anew(slot, now));
-                self.came_back(slot);
-                self.counters.retried += 1;
-                Settled::Done
+                self.retry_one(slot, retry.failure(), *delay, now)
             }
             Disposition::Defer { delay } => {
                 let due = now.plus_millis(millis_ceil(*delay));
@@ -101,6 +88,30 @@ impl<K: Kind> LeasingState<K> {
                 Settled::Dead
             }
         }
+    }
+
+    fn retry_one(
+        &mut self,
+        slot: Slot,
+        failure: Option<&str>,
+        delay: Duration,
+        now: Timestamp,
+    ) -> Settled {
+        self.entries[slot].failed(failure);
+        if self.is_spent(slot) {
+            self.die(slot, DeathReason::Retried, now);
+            return Settled::Dead;
+        }
+        planted!(RetryForgetsWhy => self.entries[slot].failed(None));
+        let due = now.plus_millis(millis_ceil(delay));
+        let arrival = due;
+        planted!(RetryKeepsArrival => arrival = self.entries[slot].arrival);
+        self.entries[slot].arrival = arrival;
+        self.delay(slot, due);
+        planted!(EndMovesWithRetry => self.live_anew(slot, now));
+        self.came_back(slot);
+        self.counters.retried += 1;
+        Settled::Done
     }
 
     pub(crate) fn extend(

@@ -65,6 +65,27 @@ enum ServerSource {
     Connector(Arc<dyn Connector>),
 }
 
+impl ServerSource {
+    /// Where the servers are. `has_own`: the builder has credentials or a client name.
+    fn reached_by(self, tls: Option<&Tls>, has_own: bool, opening: &Opening) -> Result<To> {
+        match self {
+            Self::Url(url) if connection::names_cluster(&url) => {
+                Ok(To::Cluster(Seeds::by(&url, tls, opening)?))
+            }
+            Self::Url(url) => Ok(To::One(connection::by_url(&url, tls, opening)?)),
+            Self::Connector(_) if has_own => Err(Error::invalid(
+                "there are credentials or a client_name beside a connector: give them to the connector \
+                 (ServerConnector::credentials, ServerConnector::client_name), and not to the builder",
+            )),
+            Self::Connector(_) if tls.is_some() => Err(Error::invalid(
+                "there are settings of TLS beside a connector: give them to the connector \
+                 (ServerConnector::with_tls), and not to the builder",
+            )),
+            Self::Connector(connector) => Ok(To::One(connector)),
+        }
+    }
+}
+
 impl Builder {
     pub(super) fn to(url: &str) -> Result<Self> {
         // Checked here so that the error comes early; `connect` makes the connector once it knows the spawner.
@@ -277,25 +298,7 @@ impl Builder {
         if let Some(name) = self.client_name {
             opening.client_name = name.into();
         }
-        let to = match self.server {
-            ServerSource::Url(url) if connection::names_cluster(&url) => {
-                To::Cluster(Seeds::by(&url, tls, &opening)?)
-            }
-            ServerSource::Url(url) => To::One(connection::by_url(&url, tls, &opening)?),
-            ServerSource::Connector(_) if has_own => {
-                return Err(Error::invalid(
-                    "there are credentials or a client_name beside a connector: give them to the connector \
-                     (ServerConnector::credentials, ServerConnector::client_name), and not to the builder",
-                ));
-            }
-            ServerSource::Connector(_) if tls.is_some() => {
-                return Err(Error::invalid(
-                    "there are settings of TLS beside a connector: give them to the connector \
-                     (ServerConnector::with_tls), and not to the builder",
-                ));
-            }
-            ServerSource::Connector(connector) => To::One(connector),
-        };
+        let to = self.server.reached_by(tls, has_own, &opening)?;
         let prefix: Arc<str> = self.prefix.into();
         let seed = self.seed.unwrap_or_else(|| RandomState::new().hash_one(()));
         let connecting = Connecting {
