@@ -41,13 +41,13 @@ type OnError = Arc<dyn Fn(&str, &Error) + Send + Sync>;
 #[must_use = "it does nothing until it is run"]
 pub struct Scheduler {
     schedules: Schedules,
-    served: BTreeMap<String, Served>,
+    served: BTreeMap<String, ServedSchedule>,
     poll: Duration,
     on_error: Option<OnError>,
 }
 
 /// A schedule that this scheduler serves.
-struct Served {
+struct ServedSchedule {
     definition: Definition,
     calendar: Calendar,
     make: Make,
@@ -185,7 +185,7 @@ impl Scheduler {
     }
 
     fn serve(&mut self, periodic: Periodic, definition: Definition, make: Make) {
-        let served = Served {
+        let served = ServedSchedule {
             definition,
             calendar: periodic.calendar,
             make,
@@ -308,7 +308,7 @@ enum Next {
     Nothing,
 }
 
-impl Served {
+impl ServedSchedule {
     /// One step. Returns the time until the next one; none if only a change of the record leads to one.
     ///
     /// # Errors

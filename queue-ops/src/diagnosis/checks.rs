@@ -5,9 +5,8 @@ use std::{collections::BTreeMap, time::Duration};
 use queue_core::{Group, Peeked, Standing, Timestamp, WorkerInfo, millis_ceil};
 
 use super::{
-    Finding, Problem, Severity, is_shown_only,
-    look::{Line, Look, Sample},
-    server,
+    Finding, Problem, Severity, is_shown_only, server,
+    view::{Line, QueueView, Sample},
 };
 use crate::{
     ShellCommand,
@@ -37,32 +36,32 @@ const CLOCK_STEP: Duration = Duration::from_secs(2);
 const NEW_DEATHS: Duration = Duration::from_secs(3_600);
 
 /// The findings about a queue that can be read.
-pub(super) fn all(look: &Look) -> Vec<Finding> {
-    let mut findings: Vec<Finding> = look
+pub(super) fn all(view: &QueueView) -> Vec<Finding> {
+    let mut findings: Vec<Finding> = view
         .facts
         .server
         .iter()
         .flat_map(server::findings)
         .collect();
-    if let Some(line) = &look.line {
+    if let Some(line) = &view.line {
         let one: [Option<Finding>; 20] = [
-            paused(look, line),
-            nobody_waits(look, line),
-            full(look, line),
-            limit_reached(look, line),
-            groups_held(look, line),
-            busy_group(look, line),
-            wrong_unit(look, line),
-            holder_gone(look, line),
-            long_leases(look, line),
+            paused(view, line),
+            nobody_waits(view, line),
+            full(view, line),
+            limit_reached(view, line),
+            groups_held(view, line),
+            busy_group(view, line),
+            wrong_unit(view, line),
+            holder_gone(view, line),
+            long_leases(view, line),
             undecodable(line),
-            failing(look, line),
-            clock_went_back(look, line),
-            dead_letters(look, line),
-            too_slow(look, line),
+            failing(view, line),
+            clock_went_back(view, line),
+            dead_letters(view, line),
+            too_slow(view, line),
             all_due_later(line),
             empty(line),
-            sampled(&look.groups, "group", line.counters.groups),
+            sampled(&view.groups, "group", line.counters.groups),
             sampled(&line.leased, "leased message", line.counters.depth.leased),
             sampled(
                 &line.delayed,
@@ -77,11 +76,11 @@ pub(super) fn all(look: &Look) -> Vec<Finding> {
 }
 
 /// A command about the queue.
-fn on(look: &Look, verb: &'static str) -> ShellCommand {
-    ShellCommand::new(verb).value(look.name.as_str())
+fn on(view: &QueueView, verb: &'static str) -> ShellCommand {
+    ShellCommand::new(verb).value(view.name.as_str())
 }
 
-fn paused(look: &Look, line: &Line) -> Option<Finding> {
+fn paused(view: &QueueView, line: &Line) -> Option<Finding> {
     if !line.counters.paused {
         return None;
     }
@@ -89,21 +88,21 @@ fn paused(look: &Look, line: &Line) -> Option<Finding> {
     let sentence = format!("paused; {ready} ready wait");
     let finding =
         Finding::new(Problem::Paused, Severity::Standstill, sentence).with("ready", ready);
-    Some(finding.remedy("hand out messages again", &on(look, "resume")))
+    Some(finding.remedy("hand out messages again", &on(view, "resume")))
 }
 
 /// Messages are ready, and nobody takes them.
-fn nobody_waits(look: &Look, line: &Line) -> Option<Finding> {
+fn nobody_waits(view: &QueueView, line: &Line) -> Option<Finding> {
     let depth = line.counters.depth;
     let age = line.counters.oldest_ready.unwrap_or_default();
-    let shown_only = is_shown_only(&look.name, look.config.kind(), &line.counters);
+    let shown_only = is_shown_only(&view.name, view.config.kind(), &line.counters);
     let kept =
-        line.counters.paused || limit(look, line).is_some() || groups_stand(look) || shown_only;
+        line.counters.paused || limit(view, line).is_some() || groups_stand(view) || shown_only;
     if depth.ready == 0 || age < READY_LONG || kept {
         return None;
     }
     let since = words(age);
-    let (problem, sentence, advice) = match look.facts.waiting {
+    let (problem, sentence, advice) = match view.facts.waiting {
         Some(1..) => (
             Problem::WakeUpLost,
             format!(
@@ -118,7 +117,7 @@ fn nobody_waits(look: &Look, line: &Line) -> Option<Finding> {
             format!(
                 "{} ready, no live consumer; {}",
                 depth.ready,
-                last_worker(look).unwrap_or_else(|| format!("the oldest waits for {since}"))
+                last_worker(view).unwrap_or_else(|| format!("the oldest waits for {since}"))
             ),
             "start a consumer, or look why it does not lease",
         ),
@@ -126,34 +125,34 @@ fn nobody_waits(look: &Look, line: &Line) -> Option<Finding> {
     let finding = Finding::new(problem, Severity::Standstill, sentence)
         .with("ready", depth.ready)
         .with("oldest_ready_ms", millis_ceil(age))
-        .with("waiting", look.facts.waiting);
+        .with("waiting", view.facts.waiting);
     Some(finding.advise(advice))
 }
 
 /// The worker of this queue that was killed last.
-fn last_worker(look: &Look) -> Option<String> {
-    let gone = look.workers.iter().filter(|worker| worker.gone);
+fn last_worker(view: &QueueView) -> Option<String> {
+    let gone = view.workers.iter().filter(|worker| worker.gone);
     let last = gone.min_by_key(|worker| worker.last_beat_ms)?;
     let beat = words(Duration::from_millis(last.last_beat_ms));
     Some(format!("the last was `{}`, {beat} ago", last.record.holder))
 }
 
 /// The workers of this queue with this holder's name.
-fn named<'a>(look: &'a Look, holder: &'a str) -> impl Iterator<Item = &'a WorkerInfo> {
-    look.workers
+fn named<'a>(view: &'a QueueView, holder: &'a str) -> impl Iterator<Item = &'a WorkerInfo> {
+    view.workers
         .iter()
         .filter(move |worker| worker.record.holder == holder)
 }
 
 /// Messages are leased by workers that are gone, and wait for the ends of their leases.
-fn holder_gone(look: &Look, line: &Line) -> Option<Finding> {
+fn holder_gone(view: &QueueView, line: &Line) -> Option<Finding> {
     let is_gone = |holder: &str| {
-        let mut all = named(look, holder).peekable();
+        let mut all = named(view, holder).peekable();
         all.peek().is_some() && all.all(|worker| worker.gone)
     };
     let left: Vec<Held<'_>> = leases(line).filter(|lease| is_gone(lease.holder)).collect();
     let last = left.iter().max_by_key(|lease| lease.left)?;
-    let beat = named(look, last.holder)
+    let beat = named(view, last.holder)
         .map(|worker| worker.last_beat_ms)
         .min()?;
     let count = left
@@ -174,26 +173,26 @@ fn holder_gone(look: &Look, line: &Line) -> Option<Finding> {
         .with("last_beat_ms", beat);
     Some(finding.remedy(
         "release its messages, so that others get them at once",
-        &on(look, "release").option("holder", last.holder),
+        &on(view, "release").option("holder", last.holder),
     ))
 }
 
-fn full(look: &Look, line: &Line) -> Option<Finding> {
-    let capacity = look.capacity()?.get() as u64;
+fn full(view: &QueueView, line: &Line) -> Option<Finding> {
+    let capacity = view.capacity()?.get() as u64;
     let occupied = line.counters.depth.occupied();
-    let waits = look
+    let waits = view
         .facts
         .waiting_for_room
         .is_some_and(|waiting| waiting > 0);
-    let shown_only = is_shown_only(&look.name, look.config.kind(), &line.counters);
+    let shown_only = is_shown_only(&view.name, view.config.kind(), &line.counters);
     if occupied < capacity || shown_only && !waits {
         return None;
     }
-    let producers = match look.facts.waiting_for_room {
+    let producers = match view.facts.waiting_for_room {
         Some(1..) => ", producers wait for room",
         _ => "",
     };
-    let consumers = match (look.facts.waiting, line.counters.depth.leased) {
+    let consumers = match (view.facts.waiting, line.counters.depth.leased) {
         (Some(0), 0) => ", no consumer",
         _ => "",
     };
@@ -205,19 +204,19 @@ fn full(look: &Look, line: &Line) -> Option<Finding> {
     let finding = Finding::new(Problem::Full, severity, sentence)
         .with("occupied", occupied)
         .with("capacity", capacity)
-        .with("waiting_for_room", look.facts.waiting_for_room);
+        .with("waiting_for_room", view.facts.waiting_for_room);
     if severity == Severity::Standstill {
         return Some(finding.advise("start consumers: more room would be full soon, too"));
     }
     Some(finding.remedy(
         "start consumers, or make it larger",
-        &on(look, "reconfigure").value(format!("capacity={}", capacity * 2)),
+        &on(view, "reconfigure").value(format!("capacity={}", capacity * 2)),
     ))
 }
 
 /// The limit of the queue that keeps ready messages now: in words, and the time until it allows the next one.
-fn limit(look: &Look, line: &Line) -> Option<(String, Option<Duration>)> {
-    let leasing = look.config.leasing()?;
+fn limit(view: &QueueView, line: &Line) -> Option<(String, Option<Duration>)> {
+    let leasing = view.config.leasing()?;
     let counters = &line.counters;
     if counters.depth.ready == 0 {
         return None;
@@ -239,8 +238,8 @@ fn limit(look: &Look, line: &Line) -> Option<(String, Option<Duration>)> {
 }
 
 /// A limit that consumers meet all the time is what it is for. It is trouble once messages wait for long.
-fn limit_reached(look: &Look, line: &Line) -> Option<Finding> {
-    let (limit, next) = limit(look, line)?;
+fn limit_reached(view: &QueueView, line: &Line) -> Option<Finding> {
+    let (limit, next) = limit(view, line)?;
     let age = line.counters.oldest_ready.unwrap_or_default();
     let severity = match next {
         Some(next) if next > LIMITED_LONG => Severity::Standstill,
@@ -261,26 +260,26 @@ fn limit_reached(look: &Look, line: &Line) -> Option<Finding> {
         .with("next_ms", next.map(millis_ceil));
     Some(finding.remedy(
         "if that is too little, raise the limit, or take it away by 0",
-        &on(look, "reconfigure").value(format!("{setting}=0")),
+        &on(view, "reconfigure").value(format!("{setting}=0")),
     ))
 }
 
 /// Whether a grouped queue has ready messages, and none of its groups may run.
-fn groups_stand(look: &Look) -> bool {
-    look.groups.first().is_some_and(|first| !first.may_run)
+fn groups_stand(view: &QueueView) -> bool {
+    view.groups.first().is_some_and(|first| !first.may_run)
 }
 
 /// Groups with ready messages that are paused or parked, or wait for the retry of a message.
-fn groups_held(look: &Look, line: &Line) -> Option<Finding> {
+fn groups_held(view: &QueueView, line: &Line) -> Option<Finding> {
     let is_held = |group: &&Group| group.is_paused() || group.waits.is_some();
-    let held: Vec<&Group> = look.groups.iter().filter(|group| group.ready > 0).collect();
+    let held: Vec<&Group> = view.groups.iter().filter(|group| group.ready > 0).collect();
     let held: Vec<&Group> = held.into_iter().filter(is_held).collect();
     let first = held.iter().max_by_key(|group| group.oldest_ready)?;
     let age = first.oldest_ready.unwrap_or_default();
     if age < READY_LONG {
         return None;
     }
-    let severity = match groups_stand(look) && line.counters.depth.leased == 0 {
+    let severity = match groups_stand(view) && line.counters.depth.leased == 0 {
         true => Severity::Standstill,
         false if age > LIMITED_LONG => Severity::Trouble,
         false => Severity::Note,
@@ -288,7 +287,7 @@ fn groups_held(look: &Look, line: &Line) -> Option<Finding> {
     let key = group_key(first);
     let others = match held.len() {
         1 => String::new(),
-        many => format!("; {many} groups{} in all", look.groups.among()),
+        many => format!("; {many} groups{} in all", view.groups.among()),
     };
     let sentence = format!(
         "group `{key}`: {}; {} ready wait behind that, the oldest for {}{others}",
@@ -307,21 +306,21 @@ fn groups_held(look: &Look, line: &Line) -> Option<Finding> {
                 true => "mend the cause of the death, then hand out the others",
                 false => "hand out its messages again",
             };
-            finding.remedy(resume, &on(look, "resume").option("group", &first.key))
+            finding.remedy(resume, &on(view, "resume").option("group", &first.key))
         }
         (false, Some(id)) => finding.remedy(
             "mend the cause, or cancel the message",
-            &on(look, "show").value(id.to_string()),
+            &on(view, "show").value(id.to_string()),
         ),
         (false, None) => finding,
     })
 }
 
 /// One group has most of the leases, and messages of others wait for consumers.
-fn busy_group(look: &Look, line: &Line) -> Option<Finding> {
+fn busy_group(view: &QueueView, line: &Line) -> Option<Finding> {
     let leased = line.counters.depth.leased;
-    let busiest = look.groups.iter().max_by_key(|group| group.held)?;
-    let others = look
+    let busiest = view.groups.iter().max_by_key(|group| group.held)?;
+    let others = view
         .groups
         .iter()
         .filter(|group| group.key != busiest.key && group.may_run);
@@ -337,7 +336,7 @@ fn busy_group(look: &Look, line: &Line) -> Option<Finding> {
     let key = group_key(busiest);
     let sentence = format!(
         "group `{key}` has {most} of {leased} leases; {ready} ready of other groups{} wait, the oldest for {}",
-        look.groups.among(),
+        view.groups.among(),
         words(age)
     );
     let finding = Finding::new(Problem::BusyGroup, Severity::Trouble, sentence)
@@ -349,7 +348,7 @@ fn busy_group(look: &Look, line: &Line) -> Option<Finding> {
     Some(
         finding.remedy(
             "give it fewer at once for an hour, or pause it, or start more consumers",
-            &on(look, "rule")
+            &on(view, "rule")
                 .value(&busiest.key)
                 .option("at-once", half.to_string())
                 .option("for-ms", "3600000"),
@@ -357,14 +356,14 @@ fn busy_group(look: &Look, line: &Line) -> Option<Finding> {
     )
 }
 
-fn wrong_unit(look: &Look, line: &Line) -> Option<Finding> {
+fn wrong_unit(view: &QueueView, line: &Line) -> Option<Finding> {
     let dues = || line.delayed.iter().filter_map(due_in);
     let far: Vec<Duration> = dues().filter(|due| *due > TOO_FAR).collect();
     let first = far.first()?;
-    let due = look.now.plus_millis(millis_ceil(*first));
+    let due = view.now.plus_millis(millis_ceil(*first));
     // A due time in microseconds is refused by every backend, but a delay in milliseconds is a long one in seconds.
     // And a time of the clock, taken for a delay, is due as long after now as now is after 1970.
-    let now = Duration::from_millis(look.now.as_millis());
+    let now = Duration::from_millis(view.now.as_millis());
     let guess = match *first {
         delay if delay > now / 10 * 9 && delay < now / 10 * 11 => {
             ": a time of the clock taken for a delay?"
@@ -380,7 +379,7 @@ fn wrong_unit(look: &Look, line: &Line) -> Option<Finding> {
         .with("due_ms", due.as_millis());
     Some(finding.remedy(
         "cancel them, and push them with the right due time",
-        &on(look, "peek").value("delayed"),
+        &on(view, "peek").value("delayed"),
     ))
 }
 
@@ -417,15 +416,15 @@ fn leases(line: &Line) -> impl Iterator<Item = Held<'_>> {
 }
 
 /// Whether messages have been ready for long, and no consumer waits for one.
-fn starves(look: &Look, line: &Line) -> bool {
+fn starves(view: &QueueView, line: &Line) -> bool {
     let age = line.counters.oldest_ready.unwrap_or_default();
-    line.counters.depth.ready > 0 && age > LEASED_LONG && look.facts.waiting == Some(0)
+    line.counters.depth.ready > 0 && age > LEASED_LONG && view.facts.waiting == Some(0)
 }
 
-fn long_leases(look: &Look, line: &Line) -> Option<Finding> {
+fn long_leases(view: &QueueView, line: &Line) -> Option<Finding> {
     let depth = line.counters.depth;
     let age = line.counters.oldest_ready.unwrap_or_default();
-    let starves = starves(look, line);
+    let starves = starves(view, line);
     let bound = if starves { LEASED_LONG } else { LONG_LEASE };
     let long: Vec<Held<'_>> = leases(line).filter(|lease| lease.left > bound).collect();
     let longest = long.iter().max_by_key(|lease| lease.left)?;
@@ -448,7 +447,7 @@ fn long_leases(look: &Look, line: &Line) -> Option<Finding> {
         line.leased.among(),
         holder_in_words(longest.holder),
         words(longest.left),
-        words(look.now.since(longest.since))
+        words(view.now.since(longest.since))
     );
     // Nothing is handed out: there is nothing else, or nobody has come for it for long.
     let stands = depth.ready == 0 || starves && age > SLOW;
@@ -466,7 +465,7 @@ fn long_leases(look: &Look, line: &Line) -> Option<Finding> {
         .with("time_left_ms", millis_ceil(longest.left));
     Some(finding.remedy(
         "if the holder hangs or is dead, release its messages",
-        &on(look, "release").option("holder", longest.holder),
+        &on(view, "release").option("holder", longest.holder),
     ))
 }
 
@@ -521,14 +520,14 @@ fn undecodable(line: &Line) -> Option<Finding> {
     )
 }
 
-fn failing(look: &Look, line: &Line) -> Option<Finding> {
+fn failing(view: &QueueView, line: &Line) -> Option<Finding> {
     let groups = failures(line);
     let largest = groups.values().max_by_key(|group| group.len())?;
     let (first, failure) = *largest.first()?;
     if failure.starts_with(UNDECODABLE) {
         return None;
     }
-    let most = look
+    let most = view
         .config
         .leasing()
         .map_or(0, |config| config.max_attempts);
@@ -559,13 +558,13 @@ fn failing(look: &Look, line: &Line) -> Option<Finding> {
         .with("next_ms", millis_ceil(next));
     Some(finding.remedy(
         "mend the cause, or cancel the message",
-        &on(look, "show").value(first.message.id.to_string()),
+        &on(view, "show").value(first.message.id.to_string()),
     ))
 }
 
-fn clock_went_back(look: &Look, line: &Line) -> Option<Finding> {
+fn clock_went_back(view: &QueueView, line: &Line) -> Option<Finding> {
     let latest = leases(line).map(|lease| lease.since).max()?;
-    let step = latest.since(look.now);
+    let step = latest.since(view.now);
     if step < CLOCK_STEP {
         return None;
     }
@@ -578,14 +577,14 @@ fn clock_went_back(look: &Look, line: &Line) -> Option<Finding> {
     Some(finding.advise("let the clock be corrected slowly, by a time service"))
 }
 
-fn dead_letters(look: &Look, line: &Line) -> Option<Finding> {
+fn dead_letters(view: &QueueView, line: &Line) -> Option<Finding> {
     let dead = line.counters.depth.dead;
     let groups = group_failures(&line.dead);
     let largest = groups.first()?;
     let new = line
         .dead
         .iter()
-        .filter(|letter| look.now.since(letter.died_at) < NEW_DEATHS)
+        .filter(|letter| view.now.since(letter.died_at) < NEW_DEATHS)
         .count();
     let among = line.dead.among();
     let dead_letters = counted(dead, "dead letter");
@@ -607,19 +606,19 @@ fn dead_letters(look: &Look, line: &Line) -> Option<Finding> {
         .with("in_the_last_hour", new as u64);
     Some(finding.remedy(
         "look at one of each group before you revive them",
-        &on(look, "dead groups"),
+        &on(view, "dead groups"),
     ))
 }
 
-fn too_slow(look: &Look, line: &Line) -> Option<Finding> {
+fn too_slow(view: &QueueView, line: &Line) -> Option<Finding> {
     let depth = line.counters.depth;
     let age = line.counters.oldest_ready?;
     // Leases that nobody extends belong to no consumer that works.
-    let are_held = starves(look, line) && leases(line).all(|lease| lease.left > LEASED_LONG);
+    let are_held = starves(view, line) && leases(line).all(|lease| lease.left > LEASED_LONG);
     if depth.ready == 0
         || depth.leased == 0
         || age < SLOW
-        || limit(look, line).is_some()
+        || limit(view, line).is_some()
         || are_held
     {
         return None;

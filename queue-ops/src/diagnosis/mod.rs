@@ -1,8 +1,8 @@
 //! The findings about a queue.
 
 mod checks;
-mod look;
 mod server;
+mod view;
 
 use std::{collections::BTreeMap, fmt, time::Duration};
 
@@ -14,7 +14,7 @@ use serde::Serialize;
 use serde_json::Value;
 use tokio::time::sleep;
 
-use self::look::Look;
+use self::view::QueueView;
 use crate::{ShellCommand, words::duration_in_words};
 
 /// The time between two looks at a queue that seems to stand still.
@@ -156,8 +156,8 @@ pub enum Problem {
 /// `Invalid` for a bad name. A queue that cannot be read is a finding, not an error.
 pub async fn diagnose(backend: &dyn Backend, queue: &str) -> Result<Diagnosis> {
     let name = QueueName::new(queue)?;
-    let look = match Look::at(backend, &name).await {
-        Ok(Some(look)) => look,
+    let view = match QueueView::at(backend, &name).await {
+        Ok(Some(view)) => view,
         Ok(None) => return Ok(Diagnosis::unread(name, server::no_such_queue(queue))),
         Err(error) => {
             let mut diagnosis = Diagnosis::unread(name.clone(), server::unreadable(&error));
@@ -167,11 +167,11 @@ pub async fn diagnose(backend: &dyn Backend, queue: &str) -> Result<Diagnosis> {
             return Ok(diagnosis);
         }
     };
-    let mut findings = checks::all(&look);
+    let mut findings = checks::all(&view);
     let stands =
         |finding: &Finding| matches!(finding.problem, Problem::NoConsumer | Problem::WakeUpLost);
     if findings.iter().any(stands)
-        && let Some(line) = &look.line
+        && let Some(line) = &view.line
     {
         sleep(AGAIN).await;
         let again = line.queue.counters().await;
@@ -183,10 +183,10 @@ pub async fn diagnose(backend: &dyn Backend, queue: &str) -> Result<Diagnosis> {
         queue: name,
         findings: Vec::new(),
         numbers: Some(Numbers {
-            kind: look.config.kind(),
-            now: look.now,
-            counters: look.line.map(|line| line.counters),
-            facts: look.facts,
+            kind: view.config.kind(),
+            now: view.now,
+            counters: view.line.map(|line| line.counters),
+            facts: view.facts,
         }),
     };
     diagnosis.add(findings);

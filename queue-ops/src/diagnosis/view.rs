@@ -111,7 +111,7 @@ async fn dead_letters(queue: &dyn Leasing, count: u64) -> Result<Sample<DeadLett
 
 /// A queue, as it was read.
 #[derive(Debug)]
-pub(super) struct Look {
+pub(super) struct QueueView {
     pub(super) name: QueueName,
     pub(super) config: QueueConfig,
     pub(super) now: Timestamp,
@@ -134,7 +134,7 @@ pub(super) struct Line {
     pub(super) dead: Sample<DeadLetter>,
 }
 
-impl Look {
+impl QueueView {
     /// Reads a queue; none if there is none.
     pub(super) async fn at(backend: &dyn Backend, name: &QueueName) -> Result<Option<Self>> {
         let Some(stored) = backend.open_stored(name).await? else {
