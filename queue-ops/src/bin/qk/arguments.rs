@@ -43,18 +43,7 @@ pub(crate) enum Command {
     #[command(visible_alias = "list")]
     Ls,
     /// Says why a queue stands still, or that it does not. Without a queue: each one that has findings.
-    Why {
-        queue: Option<String>,
-        /// A setting that a program expects in the stored configuration: max_attempts=7.
-        #[arg(long)]
-        expect: Vec<Setting>,
-        /// The name with which programs open their schedules.
-        #[arg(long, default_value = "schedules")]
-        schedules: String,
-        /// Status 1 only if a queue stands still, not for each finding: for an alarm.
-        #[arg(long)]
-        standstill: bool,
-    },
+    Why(Why),
     /// Shows a queue's counters.
     Stats { queue: String },
     /// Lists the consumers of a queue: those that wait, and those that have messages.
@@ -187,31 +176,7 @@ pub(crate) enum Command {
         every_ms: Duration,
     },
     /// Serves the page for operators. Read-only, unless there is a token.
-    Web {
-        /// Where to listen.
-        #[arg(long, default_value = "127.0.0.1:7700")]
-        listen: SocketAddr,
-        /// The file with the token of those who may act. Without it, the page is read-only.
-        #[arg(long)]
-        token_file: Option<PathBuf>,
-        /// A name under which browsers reach the page, beside the address: ops.example.com. Needed for all addresses
-        /// (0.0.0.0).
-        #[arg(long)]
-        host: Vec<String>,
-        /// The address under which browsers reach the page behind a proxy, with its scheme and path. With https, cookies
-        /// are sent over TLS alone.
-        #[arg(long, value_name = "URL")]
-        public_url: Option<String>,
-        /// Shows no bodies.
-        #[arg(long)]
-        no_bodies: bool,
-        /// The milliseconds between two samples, for rates, charts and the metric of standstill.
-        #[arg(long, default_value = "10000", value_parser = interval)]
-        every_ms: Duration,
-        /// The name with which programs open their schedules.
-        #[arg(long, default_value = "schedules")]
-        schedules: String,
-    },
+    Web(Web),
     /// Prints a script that completes the commands of `qk` in a shell.
     Completions { shell: clap_complete::Shell },
     /// Prints the manual page of `qk`, for `man`.
@@ -228,6 +193,47 @@ pub(crate) enum Command {
         #[arg(long)]
         optional: bool,
     },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Why {
+    pub(crate) queue: Option<String>,
+    /// A setting that a program expects in the stored configuration: max_attempts=7.
+    #[arg(long)]
+    pub(crate) expect: Vec<Setting>,
+    /// The name with which programs open their schedules.
+    #[arg(long, default_value = "schedules")]
+    pub(crate) schedules: String,
+    /// Status 1 only if a queue stands still, not for each finding: for an alarm.
+    #[arg(long)]
+    pub(crate) standstill: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Web {
+    /// Where to listen.
+    #[arg(long, default_value = "127.0.0.1:7700")]
+    pub(crate) listen: SocketAddr,
+    /// The file with the token of those who may act. Without it, the page is read-only.
+    #[arg(long)]
+    pub(crate) token_file: Option<PathBuf>,
+    /// A name under which browsers reach the page, beside the address: ops.example.com. Needed for all addresses
+    /// (0.0.0.0).
+    #[arg(long)]
+    pub(crate) host: Vec<String>,
+    /// The address under which browsers reach the page behind a proxy, with its scheme and path. With https, cookies
+    /// are sent over TLS alone.
+    #[arg(long, value_name = "URL")]
+    pub(crate) public_url: Option<String>,
+    /// Shows no bodies.
+    #[arg(long)]
+    pub(crate) no_bodies: bool,
+    /// The milliseconds between two samples, for rates, charts and the metric of standstill.
+    #[arg(long, default_value = "10000", value_parser = interval)]
+    pub(crate) every_ms: Duration,
+    /// The name with which programs open their schedules.
+    #[arg(long, default_value = "schedules")]
+    pub(crate) schedules: String,
 }
 
 #[derive(Debug, Args)]

@@ -172,26 +172,12 @@ async fn revive(
         tokio::time::sleep(Duration::from_secs_f64(share)).await;
         // The last ones may not have been handled yet. A letter without room is dead still, not again.
         let last = &revived[revived.len().saturating_sub(limits::MAX_BATCH)..];
-        let found = match last {
-            [] => Vec::new(),
-            last => leasing.find(last).await?,
-        };
-        let again = last.iter().zip(&found);
-        let mut again = again.filter(|(_, found)| matches!(found, Found::Dead { .. }));
-        if let Some((
-            id,
-            Found::Dead {
-                reason, failure, ..
-            },
-        )) = again.next()
-        {
+        if let Some(died_again) = died_again(&*leasing, last).await? {
             bar.finish_and_clear();
-            let why = failure.clone().unwrap_or_else(|| reason.to_string());
             write_line(&format!(
-                "stopped after {} of {}: #{id} died again: {}",
+                "stopped after {} of {}: {died_again}",
                 revived.len(),
                 ids.len(),
-                one_line(&why)
             ))?;
             return Ok(End::Findings);
         }
@@ -204,6 +190,26 @@ async fn revive(
     };
     write_line(&format!("{} of {} revived{room}", revived.len(), ids.len()))?;
     Ok(End::all(revived.len() == ids.len()))
+}
+
+/// Says which of these revived messages has died again first, and why.
+async fn died_again(leasing: &dyn Leasing, revived: &[MessageId]) -> Result<Option<String>, Error> {
+    if revived.is_empty() {
+        return Ok(None);
+    }
+    let found = leasing.find(revived).await?;
+    Ok(revived
+        .iter()
+        .zip(found)
+        .find_map(|(id, found)| match found {
+            Found::Dead {
+                reason, failure, ..
+            } => {
+                let why = failure.unwrap_or_else(|| reason.to_string());
+                Some(format!("#{id} died again: {}", one_line(&why)))
+            }
+            _ => None,
+        }))
 }
 
 async fn discard(backend: &dyn Backend, choice: &DeadChoice, output: &Output) -> Outcome {

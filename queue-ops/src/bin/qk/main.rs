@@ -101,34 +101,19 @@ async fn run(arguments: &Arguments, output: &Output) -> Outcome {
     if let Command::Check = &arguments.command {
         return server::check(redis, output).await;
     }
-    let shared: Arc<dyn Backend> = match arguments.recipe {
+    let backend: Arc<dyn Backend> = match arguments.recipe {
         Some(recipe) => recipe::backend(redis?, recipe),
         None => Arc::new(redis?),
     };
-    let shared = match &arguments.command {
-        Command::Peek {
-            no_bodies: true, ..
-        } => queue_ops::redacted(shared, |_, _| None),
-        _ => shared,
-    };
+    run_on(backend, arguments, output).await
+}
+
+/// Runs a command that needs a backend.
+async fn run_on(shared: Arc<dyn Backend>, arguments: &Arguments, output: &Output) -> Outcome {
     let backend = &*shared;
     match &arguments.command {
         Command::Ls => queues::list(backend, arguments.recipe.is_some(), output).await,
-        Command::Why {
-            queue: Some(queue),
-            expect,
-            schedules,
-            standstill,
-        } => {
-            // A strategy's queues have no schedules.
-            let schedules = arguments.recipe.is_none().then_some(&**schedules);
-            queues::why(&shared, queue, expect, schedules, *standstill, output).await
-        }
-        Command::Why {
-            queue: None,
-            standstill,
-            ..
-        } => queues::why_any(backend, arguments.recipe.is_some(), *standstill, output).await,
+        Command::Why(why) => queues::why(&shared, why, arguments.recipe.is_none(), output).await,
         Command::Stats { queue } => queues::stats(backend, queue, output).await,
         Command::Consumers { queue } => queues::consumers(backend, queue, output).await,
         Command::Pause {
@@ -157,7 +142,10 @@ async fn run(arguments: &Arguments, output: &Output) -> Outcome {
             place,
             limit,
             no_bodies,
-        } => messages::peek(backend, queue, *place, limit.get(), *no_bodies, output).await,
+        } => {
+            let backend = Arc::clone(&shared);
+            messages::peek(backend, queue, *place, limit.get(), *no_bodies, output).await
+        }
         Command::Show { queue, id } => messages::show(backend, queue, *id, output).await,
         Command::Push(push) => messages::push(backend, push, output).await,
         Command::Cancel { queue, ids } => messages::cancel(backend, queue, ids).await,
@@ -169,26 +157,7 @@ async fn run(arguments: &Arguments, output: &Output) -> Outcome {
         Command::Dead { command } => dead::run(backend, command, output).await,
         Command::Schedules { command } => schedules::run(&shared, command, output).await,
         Command::Top { every_ms } => top::run(Arc::clone(&shared), *every_ms, output).await,
-        Command::Web {
-            listen,
-            token_file,
-            host,
-            public_url,
-            no_bodies,
-            every_ms,
-            schedules,
-        } => {
-            let settings = web::Settings {
-                listen: *listen,
-                token_file: token_file.as_deref(),
-                hosts: host,
-                public_url: public_url.as_deref(),
-                no_bodies: *no_bodies,
-                every: *every_ms,
-                schedules,
-            };
-            web::serve(shared, settings).await
-        }
+        Command::Web(arguments) => web::serve(shared, arguments).await,
         Command::Groups { queue, limit } => groups::list(backend, queue, limit.get(), output).await,
         Command::Workers => queues::workers(backend, output).await,
         Command::Export { queue, output: to } => {

@@ -1,6 +1,6 @@
 //! Commands about single messages.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use queue_core::{
     Backend, Cancelled, Distinct, Due, Error, Found, Headers, Leasing, LeasingExt, MessageId,
@@ -19,67 +19,22 @@ use crate::{
 };
 
 pub(crate) async fn peek(
-    backend: &dyn Backend,
+    backend: Arc<dyn Backend>,
     queue: &str,
     place: Place,
     limit: usize,
     no_bodies: bool,
     output: &Output,
 ) -> Outcome {
-    let leasing = open_leasing(backend, queue).await?;
-    let (messages, is_whole) = first(limit, async |page| leasing.peek(place, page).await).await?;
-    let shown = |message: &Peeked| {
-        if no_bodies {
-            String::new()
-        } else {
-            body(&message.message.body)
-        }
+    let backend = match no_bodies {
+        true => queue_ops::redacted(backend, |_, _| None),
+        false => backend,
     };
-    let values = messages.iter().map(|message| {
-        let mut value = json!({
-            "id": message.message.id,
-            "attempts": message.attempts,
-            "age_ms": millis_ceil(message.age),
-            "failure": message.failure,
-            "priority": message.priority,
-            "group": null,
-            "job": message.message.headers.job(),
-            "standing": message.standing,
-            "body": "",
-        });
-        if let Some(group) = &message.group {
-            add_bytes(&mut value, "group", group);
-        }
-        if !no_bodies {
-            add_bytes(&mut value, "body", &message.message.body);
-        }
-        value
-    });
+    let leasing = open_leasing(&*backend, queue).await?;
+    let (messages, is_whole) = first(limit, async |page| leasing.peek(place, page).await).await?;
+    let values = messages.iter().map(|message| as_json(message, no_bodies));
     output.show(&values.collect::<Vec<Value>>(), || {
-        let rows = messages.iter().map(|message| {
-            vec![
-                message.message.id.to_string(),
-                words(message.age),
-                message.attempts.to_string(),
-                match (message.priority, &message.group) {
-                    (_, Some(group)) => {
-                        format!("{}, group {}", standing(&message.standing), body(group))
-                    }
-                    (0, None) => standing(&message.standing),
-                    (priority, None) => {
-                        format!("{}, priority {priority}", standing(&message.standing))
-                    }
-                },
-                message
-                    .message
-                    .headers
-                    .job()
-                    .map(one_line)
-                    .unwrap_or_default(),
-                message.failure.as_deref().map(one_line).unwrap_or_default(),
-                shown(message),
-            ]
-        });
+        let rows = messages.iter().map(|message| row(message, no_bodies));
         let text = table(
             &["ID", "AGE", "ATTEMPTS", "STATE", "JOB", "FAILURE", "BODY"],
             &rows.collect::<Vec<_>>(),
@@ -87,6 +42,49 @@ pub(crate) async fn peek(
         text + if is_whole { "" } else { MORE }
     })?;
     Ok(End::Well)
+}
+
+fn as_json(message: &Peeked, no_bodies: bool) -> Value {
+    let mut value = json!({
+        "id": message.message.id,
+        "attempts": message.attempts,
+        "age_ms": millis_ceil(message.age),
+        "failure": message.failure,
+        "priority": message.priority,
+        "group": null,
+        "job": message.message.headers.job(),
+        "standing": message.standing,
+        "body": "",
+    });
+    if let Some(group) = &message.group {
+        add_bytes(&mut value, "group", group);
+    }
+    if !no_bodies {
+        add_bytes(&mut value, "body", &message.message.body);
+    }
+    value
+}
+
+fn row(message: &Peeked, no_bodies: bool) -> Vec<String> {
+    let mut state = standing(&message.standing);
+    match (message.priority, &message.group) {
+        (_, Some(group)) => state.push_str(&format!(", group {}", body(group))),
+        (0, None) => {}
+        (priority, None) => state.push_str(&format!(", priority {priority}")),
+    }
+    let job = message.message.headers.job();
+    vec![
+        message.message.id.to_string(),
+        words(message.age),
+        message.attempts.to_string(),
+        state,
+        job.map(one_line).unwrap_or_default(),
+        message.failure.as_deref().map(one_line).unwrap_or_default(),
+        match no_bodies {
+            true => String::new(),
+            false => body(&message.message.body),
+        },
+    ]
 }
 
 fn standing(standing: &Standing) -> String {
@@ -304,19 +302,7 @@ async fn settle(
     let leasing = open_leasing(backend, &chosen.queue).await?;
     let receipts = receipts(&*leasing, chosen).await?;
     if receipts.is_empty() {
-        let queue = &chosen.queue;
-        write_line(&match &chosen.holder {
-            Some(holder) => {
-                let consumers = output.command(&ShellCommand::new("consumers").value(queue));
-                let holder = sanitized(holder);
-                format!("`{holder}` has no message of {queue}: {consumers} lists who has")
-            }
-            None => {
-                let peek = ShellCommand::new("peek").value(queue).value("leased");
-                let peek = output.command(&peek);
-                format!("no such message is leased: {peek} lists those that are")
-            }
-        })?;
+        write_line(&nothing_leased(chosen, output))?;
         return Ok(End::Findings);
     }
     let is_leased = |id: &&MessageId| receipts.iter().any(|receipt| receipt.id == **id);
@@ -356,4 +342,20 @@ async fn settle(
     };
     write_line(&format!("{done} of {} done{rest}", receipts.len()))?;
     Ok(End::all(done == receipts.len() && missing.is_empty()))
+}
+
+fn nothing_leased(chosen: &Chosen, output: &Output) -> String {
+    let queue = &chosen.queue;
+    match &chosen.holder {
+        Some(holder) => {
+            let consumers = output.command(&ShellCommand::new("consumers").value(queue));
+            let holder = sanitized(holder);
+            format!("`{holder}` has no message of {queue}: {consumers} lists who has")
+        }
+        None => {
+            let peek = ShellCommand::new("peek").value(queue).value("leased");
+            let peek = output.command(&peek);
+            format!("no such message is leased: {peek} lists those that are")
+        }
+    }
 }

@@ -1,6 +1,6 @@
 //! Commands about whole queues.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use queue_core::{
     Backend, Error, ErrorKind, LeaseRate, LeasingExt, PriorityConfig, QueueConfig, QueueInfo,
@@ -10,11 +10,10 @@ use queue_ops::{
     Diagnosis, Finding, Severity, ShellCommand, config_finding, counted, diagnose,
     duration_in_words, holder_in_words, list_queues, schedule_findings,
 };
-use std::time::Duration;
 
 use crate::{
     End, Outcome,
-    arguments::Setting,
+    arguments::{Setting, Why},
     open, open_leasing,
     output::{Output, one_line, table, write_line},
     server,
@@ -58,30 +57,33 @@ pub(crate) async fn list(backend: &dyn Backend, recipe: bool, output: &Output) -
     Ok(End::Well)
 }
 
+/// `has_schedules`: the queues of a published strategy have none.
 pub(crate) async fn why(
     backend: &Arc<dyn Backend>,
-    queue: &str,
-    expected: &[Setting],
-    schedules: Option<&str>,
-    standstill: bool,
+    arguments: &Why,
+    has_schedules: bool,
     output: &Output,
 ) -> Outcome {
+    let Some(queue) = &arguments.queue else {
+        return why_any(&**backend, !has_schedules, arguments.standstill, output).await;
+    };
     let mut diagnosis = diagnose(&**backend, queue).await?;
     if diagnosis.numbers.is_some() {
         let (stored, _) = open(&**backend, queue).await?;
         let mut wanted = stored.clone();
-        for setting in expected {
+        for setting in &arguments.expect {
             apply(&mut wanted, setting)?;
         }
-        let settings: Vec<String> = expected.iter().map(Setting::to_string).collect();
+        let settings: Vec<String> = arguments.expect.iter().map(Setting::to_string).collect();
         diagnosis.add(config_finding(queue, &stored, &wanted, &settings.join(" ")));
-        if let Some(schedules) = schedules {
+        if has_schedules {
+            let schedules = &arguments.schedules;
             diagnosis.add(schedule_findings(Arc::clone(backend), schedules, queue).await?);
         }
     }
     let diagnosis = output.complete(diagnosis);
     output.show(&diagnosis, || long(&diagnosis))?;
-    Ok(End::all(is_well(&diagnosis, standstill)))
+    Ok(End::all(is_well(&diagnosis, arguments.standstill)))
 }
 
 /// Whether there is nothing to wake somebody for: no finding, or none that stops the queue.
@@ -90,7 +92,7 @@ fn is_well(diagnosis: &Diagnosis, standstill: bool) -> bool {
     diagnosis.is_healthy() || standstill && !diagnosis.findings.iter().any(stops)
 }
 
-pub(crate) async fn why_any(
+async fn why_any(
     backend: &dyn Backend,
     recipe: bool,
     standstill: bool,

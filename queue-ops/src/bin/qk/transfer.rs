@@ -110,16 +110,8 @@ pub(crate) async fn import_from(
     let file = File::open(path).map_err(of(path))?;
     let length = file.metadata().map_or(0, |metadata| metadata.len());
     let mut lines = BufReader::new(file).lines().zip(1_u64..);
-    let (first, _) = lines.next().ok_or_else(|| not_an_export(path))?;
-    let first = first.map_err(of(path))?;
-    let head: Head = serde_json::from_str(&first).map_err(|_| not_an_export(path))?;
-    if head.queue_kit_export != VERSION {
-        let version = head.queue_kit_export;
-        return Err(Error::invalid(format!(
-            "{}: an export of version {version}, and this program reads version {VERSION}",
-            path.display()
-        )));
-    }
+    let first = lines.next().map(|(first, _)| first);
+    let head = head(path, first)?;
     let bar = progress(length);
     let (mut batch, mut bytes) = (Vec::new(), 0);
     let (mut all, mut left) = (Transferred::default(), 0_u64);
@@ -155,6 +147,26 @@ pub(crate) async fn import_from(
         }
     }
     bar.finish_and_clear();
+    show_imported(&all, left, output)?;
+    Ok(End::all(all.full == 0))
+}
+
+/// The first line of an export.
+fn head(path: &Path, line: Option<io::Result<String>>) -> Result<Head, Error> {
+    let line = line.ok_or_else(|| not_an_export(path))?.map_err(of(path))?;
+    let head: Head = serde_json::from_str(&line).map_err(|_| not_an_export(path))?;
+    if head.queue_kit_export != VERSION {
+        let version = head.queue_kit_export;
+        return Err(Error::invalid(format!(
+            "{}: an export of version {version}, and this program reads version {VERSION}",
+            path.display()
+        )));
+    }
+    Ok(head)
+}
+
+/// Shows what was imported, and how many messages are left in the file.
+fn show_imported(all: &Transferred, left: u64, output: &Output) -> Result<(), Error> {
     let told = json!({
         "pushed": all.pushed,
         "pushed_before": all.pushed_before,
@@ -179,11 +191,6 @@ pub(crate) async fn import_from(
             }
         }
         said
-    })?;
-    Ok(if all.full == 0 {
-        End::Well
-    } else {
-        End::Findings
     })
 }
 
@@ -234,28 +241,36 @@ pub(crate) async fn move_all(backend: &dyn Backend, arguments: &Move, output: &O
             "{} moved, without {lost}; {from} is paused",
             counted(count, "message")
         );
-        if moved.full > 0 {
-            said.push_str(&format!(
-                "; {to} is full: make room, and repeat it: {again}"
-            ));
-        }
-        if moved.in_both > 0 {
-            said.push_str(&format!(
-                "; {} were leased meanwhile, and are in both",
-                moved.in_both
-            ));
-        }
-        if moved.stay > 0 {
-            said.push_str(&format!(
-                "; {} stay, because their groups are paused or parked, or a message of theirs is leased: {}",
-                moved.stay,
-                output.command(&ShellCommand::new("groups").value(from))
-            ));
-        }
+        said.push_str(&not_moved(&moved, arguments, &again, output));
         said
     })?;
     let is_done = moved.full == 0 && moved.in_both == 0 && moved.stay == 0;
-    Ok(if is_done { End::Well } else { End::Findings })
+    Ok(End::all(is_done))
+}
+
+/// The messages that were not moved, and what to do about them.
+fn not_moved(moved: &Transferred, arguments: &Move, again: &str, output: &Output) -> String {
+    let mut said = String::new();
+    if moved.full > 0 {
+        let to = &arguments.to;
+        said.push_str(&format!(
+            "; {to} is full: make room, and repeat it: {again}"
+        ));
+    }
+    if moved.in_both > 0 {
+        said.push_str(&format!(
+            "; {} were leased meanwhile, and are in both",
+            moved.in_both
+        ));
+    }
+    if moved.stay > 0 {
+        said.push_str(&format!(
+            "; {} stay, because their groups are paused or parked, or a message of theirs is leased: {}",
+            moved.stay,
+            output.command(&ShellCommand::new("groups").value(&arguments.from))
+        ));
+    }
+    said
 }
 
 /// What a message loses on the way from a queue of one kind to a queue of another.

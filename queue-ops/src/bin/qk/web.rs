@@ -1,6 +1,6 @@
 //! The page for operators, on an address of its own.
 
-use std::{io, net::SocketAddr, path::Path, sync::Arc, time::Duration};
+use std::{io, path::Path, sync::Arc};
 
 use queue_core::{Backend, Error, ErrorKind, sanitized};
 use queue_ops::web::Web;
@@ -8,32 +8,21 @@ use queue_ops::web::Web;
 use tokio::net::TcpListener;
 
 use crate::{
-    End, Outcome,
+    End, Outcome, arguments,
     listener::serve_on,
     output::{note, write_line},
 };
 
-/// The settings of `qk web`.
-pub(crate) struct Settings<'a> {
-    pub(crate) listen: SocketAddr,
-    pub(crate) token_file: Option<&'a Path>,
-    pub(crate) hosts: &'a [String],
-    pub(crate) public_url: Option<&'a str>,
-    pub(crate) no_bodies: bool,
-    pub(crate) every: Duration,
-    pub(crate) schedules: &'a str,
-}
-
-pub(crate) async fn serve(backend: Arc<dyn Backend>, settings: Settings<'_>) -> Outcome {
-    let Settings { listen, hosts, .. } = settings;
-    if listen.ip().is_unspecified() && hosts.is_empty() && settings.public_url.is_none() {
+pub(crate) async fn serve(backend: Arc<dyn Backend>, arguments: &arguments::Web) -> Outcome {
+    let (listen, hosts) = (arguments.listen, &arguments.host);
+    if listen.ip().is_unspecified() && hosts.is_empty() && arguments.public_url.is_none() {
         return Err(Error::invalid(format!(
             "{listen} is reached under unknown names, and any site could send its visitors there: name the hosts that \
              browsers use, as in --host ops.example.com, or --host localhost"
         )));
     }
-    let page = Web::new(backend).sample_every(settings.every);
-    let mut page = page.schedules(settings.schedules).on_action(|entry| {
+    let page = Web::new(backend).sample_every(arguments.every_ms);
+    let mut page = page.schedules(&*arguments.schedules).on_action(|entry| {
         let line = format!(
             "{}: {}: {}",
             entry.at.as_millis(),
@@ -45,13 +34,13 @@ pub(crate) async fn serve(backend: Arc<dyn Backend>, settings: Settings<'_>) -> 
             note(&format!("qk: not written down: {error}"));
         }
     });
-    if let Some(file) = settings.token_file {
+    if let Some(file) = &arguments.token_file {
         page = page.writes(token(file)?)?;
     }
-    if let Some(url) = settings.public_url {
+    if let Some(url) = &arguments.public_url {
         page = page.public_url(url)?;
     }
-    if settings.no_bodies {
+    if arguments.no_bodies {
         page = page.redact(|_, _| None);
     }
     let failed = |what: &str, error: io::Error| {
@@ -66,7 +55,7 @@ pub(crate) async fn serve(backend: Arc<dyn Backend>, settings: Settings<'_>) -> 
     let address = listener
         .local_addr()
         .map_err(|error| failed("cannot listen on", error))?;
-    let mut served: Vec<String> = hosts.to_vec();
+    let mut served = hosts.clone();
     if !address.ip().is_unspecified() {
         served.push(address.to_string());
     }
