@@ -172,8 +172,8 @@ edits! {
         "list/store": "call('ZADD', LINE, message.id, " => "call('ZADD', LINE, -1, ";
     }
     KEY_FREED_AT_DELIVERY {
-        "leasing/settle_and_lease": "    local fields = picked.fresh" =>
-            "    local fields = picked.fresh
+        "leasing/settle_and_lease": "    local fields, holder = picked.fresh, ARGV[5]" =>
+            "    local fields, holder = picked.fresh, ARGV[5]
                  free_keys(ids)";
     }
     LEASED_KEEPS_THE_KEY {
