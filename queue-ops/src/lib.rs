@@ -44,10 +44,13 @@ pub mod web;
 mod words;
 
 #[cfg(feature = "schedules")]
-pub use self::schedules::schedule_findings;
+pub use self::schedules::{all_schedule_findings, schedule_findings};
 pub use self::{
     consumers::{ConsumerInfo, consumers},
-    diagnosis::{Diagnosis, Finding, Numbers, Problem, Remedy, Severity, config_finding, diagnose},
+    diagnosis::{
+        Diagnosis, Finding, Numbers, Problem, Remedy, Severity, clock_finding, config_finding,
+        diagnose, server_findings,
+    },
     fingerprint::{FailureGroup, fingerprint, group_failures, ids_of_failure},
     groups::{group_as_json, group_in_words, group_key, key_in_words, open_grouped, rule_in_words},
     open::list_queues,

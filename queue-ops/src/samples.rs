@@ -32,7 +32,7 @@ pub struct Sampler {
 struct Sampled {
     last: (Timestamp, Counters),
     rates: VecDeque<Rates>,
-    /// Since when messages are ready, and none moves.
+    /// The time since which messages are ready, and none moves.
     stands_since: Option<Timestamp>,
 }
 
@@ -57,7 +57,8 @@ pub struct Sample {
     pub info: QueueInfo,
     /// The rates between its last samples, the latest last.
     pub rates: Vec<Rates>,
-    /// How long messages have been ready while none was handed out or settled, as far as this sampler has seen.
+    /// How long messages have been ready while none was handed out or settled: since the oldest became ready, or, while
+    /// somebody has messages, as far as this sampler has seen.
     #[serde(rename = "stands_for_ms", serialize_with = "in_millis")]
     pub stands_for: Duration,
 }
@@ -140,7 +141,14 @@ impl Sampled {
         }
         let is_ready = counters.depth.ready > 0 && last.depth.ready > 0;
         let stands = is_ready && !shown_only && !has_moved(&last, &counters);
-        this.stands_since = stands.then(|| this.stands_since.unwrap_or(then));
+        // While nobody has a message, those that are ready have waited in vain since the oldest became ready.
+        let waits = match counters.depth.leased {
+            0 => counters.oldest_ready.unwrap_or_default(),
+            _ => Duration::ZERO,
+        };
+        let since = this.stands_since.unwrap_or(then);
+        let oldest = now.as_millis().saturating_sub(millis_ceil(waits));
+        this.stands_since = stands.then(|| since.min(Timestamp::from_millis(oldest)));
         this.last = (now, counters);
         this
     }

@@ -125,14 +125,18 @@ pub const fn optional_rights() -> &'static [OptionalRight] {
 /// ```
 pub fn access_rules(prefix: &str) -> String {
     let prefix = &literal(prefix);
-    let connections = CONNECTION_COMMANDS.iter().chain(WAITING).copied();
-    let commands: Vec<_> = connections
-        .chain(needs(prefix).commands)
+    let commands: Vec<_> = commands(prefix)
         .map(|command| format!("+{}", command.to_lowercase()))
         .collect();
     let (channels, commands) = (keys::channels(prefix), commands.join(" "));
     // A user who had more before has no more than this afterwards.
     format!("resetkeys ~{prefix}:* resetchannels &{channels} -@all {commands}")
+}
+
+/// The commands that queues with this prefix call.
+pub(crate) fn commands(prefix: &str) -> impl Iterator<Item = &'static str> {
+    let connections = CONNECTION_COMMANDS.iter().chain(WAITING).copied();
+    connections.chain(needs(prefix).commands)
 }
 
 /// A pattern that matches this prefix alone. Blanks would end the rule, and no prefix has any.

@@ -39,6 +39,8 @@ pub struct ScheduleInfo {
     pub enabled: bool,
     /// The next slot; none while it is disabled.
     pub next: Option<Timestamp>,
+    /// The first slot that is over, and that no scheduler has pushed or skipped yet. Schedulers look every few seconds.
+    pub overdue: Option<Timestamp>,
     /// The reason why its stored record or its rule cannot be read. The other fields then have the readable parts. A later
     /// version may have written the record, or it is damaged.
     pub problem: Option<String>,
@@ -395,7 +397,12 @@ fn info(name: String, read: Versioned, now: Timestamp) -> Option<ScheduleInfo> {
         Ok(calendar) => calendar.after(now),
         Err(_) => None,
     };
+    let overdue = match &calendar {
+        Ok(calendar) if enabled => calendar.after(done).filter(|slot| *slot <= now),
+        _ => None,
+    };
     Some(ScheduleInfo {
+        overdue,
         name,
         rule: definition.rule.text(),
         queue: definition.queue,

@@ -2,38 +2,33 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
-use queue_core::{Group, Peeked, Standing, Timestamp, WorkerInfo, millis_ceil};
+use queue_core::{Group, Peeked, Standing, Timestamp, millis_ceil};
 
 use super::{
-    Finding, Problem, Severity, is_shown_only, server,
-    view::{Line, QueueView, Sample},
+    Finding, Problem, Severity, is_shown_only,
+    leases::{
+        expiring, hanging, held_by, holder_gone, kills_its_process, last_worker, leases,
+        long_leases, too_slow,
+    },
+    server,
+    view::{Line, NEW_DEATHS, QueueView, Sample},
 };
 use crate::{
-    ShellCommand,
-    consumers::leased_at,
     fingerprint::{fingerprint, group_failures},
     groups::{group_in_words, group_key, key_as_data},
-    words::{counted, duration_in_words as words, holder_in_words, year},
+    words::{counted, duration_in_words as words, year},
 };
 
 /// A message that is ready for longer than this should have been handed out.
 const READY_LONG: Duration = Duration::from_millis(1_000);
-/// Consumers that work and leave messages ready for longer than this are too slow.
-const SLOW: Duration = Duration::from_secs(300);
 /// Messages that a limit keeps for longer than this are worth a word.
 const LIMITED_LONG: Duration = Duration::from_secs(60);
-/// A lease that has longer to go is no lease that a heartbeat extends.
-const LONG_LEASE: Duration = Duration::from_secs(3_600);
-/// While messages wait for a consumer, a lease that has longer to go is worth a word: its holder may be dead.
-const LEASED_LONG: Duration = Duration::from_secs(60);
 /// Nobody means to schedule a message this far ahead.
 const TOO_FAR: Duration = Duration::from_secs(20 * 365 * 86_400);
 /// A delay within this time is plausible.
 const NEAR: Duration = Duration::from_secs(2 * 365 * 86_400);
 /// A clock that went back by less shows nothing.
 const CLOCK_STEP: Duration = Duration::from_secs(2);
-/// Dead letters of this time count as new.
-const NEW_DEATHS: Duration = Duration::from_secs(3_600);
 
 /// The findings about a queue that can be read.
 pub(super) fn all(view: &QueueView) -> Vec<Finding> {
@@ -41,10 +36,10 @@ pub(super) fn all(view: &QueueView) -> Vec<Finding> {
         .facts
         .server
         .iter()
-        .flat_map(server::findings)
+        .flat_map(|server| server::findings(server, &view.name))
         .collect();
     if let Some(line) = &view.line {
-        let one: [Option<Finding>; 20] = [
+        let one: [Option<Finding>; 24] = [
             paused(view, line),
             nobody_waits(view, line),
             full(view, line),
@@ -52,8 +47,12 @@ pub(super) fn all(view: &QueueView) -> Vec<Finding> {
             groups_held(view, line),
             busy_group(view, line),
             wrong_unit(view, line),
+            kills_its_process(view, line),
             holder_gone(view, line),
             long_leases(view, line),
+            hanging(view, line),
+            expiring(view, line),
+            ruled_group(view),
             undecodable(line),
             failing(view, line),
             clock_went_back(view, line),
@@ -75,11 +74,6 @@ pub(super) fn all(view: &QueueView) -> Vec<Finding> {
     findings
 }
 
-/// A command about the queue.
-fn on(view: &QueueView, verb: &'static str) -> ShellCommand {
-    ShellCommand::new(verb).value(view.name.as_str())
-}
-
 fn paused(view: &QueueView, line: &Line) -> Option<Finding> {
     if !line.counters.paused {
         return None;
@@ -88,7 +82,7 @@ fn paused(view: &QueueView, line: &Line) -> Option<Finding> {
     let sentence = format!("paused; {ready} ready wait");
     let finding =
         Finding::new(Problem::Paused, Severity::Standstill, sentence).with("ready", ready);
-    Some(finding.remedy("hand out messages again", &on(view, "resume")))
+    Some(finding.remedy("hand out messages again", &view.command("resume")))
 }
 
 /// Messages are ready, and nobody takes them.
@@ -97,7 +91,7 @@ fn nobody_waits(view: &QueueView, line: &Line) -> Option<Finding> {
     let age = line.counters.oldest_ready.unwrap_or_default();
     let shown_only = is_shown_only(&view.name, view.config.kind(), &line.counters);
     let kept =
-        line.counters.paused || limit(view, line).is_some() || groups_stand(view) || shown_only;
+        line.counters.paused || view.limit(line).is_some() || groups_stand(view) || shown_only;
     if depth.ready == 0 || age < READY_LONG || kept {
         return None;
     }
@@ -127,54 +121,6 @@ fn nobody_waits(view: &QueueView, line: &Line) -> Option<Finding> {
         .with("oldest_ready_ms", millis_ceil(age))
         .with("waiting", view.facts.waiting);
     Some(finding.advise(advice))
-}
-
-/// The worker of this queue that was killed last.
-fn last_worker(view: &QueueView) -> Option<String> {
-    let gone = view.workers.iter().filter(|worker| worker.gone);
-    let last = gone.min_by_key(|worker| worker.last_beat_ms)?;
-    let beat = words(Duration::from_millis(last.last_beat_ms));
-    Some(format!("the last was `{}`, {beat} ago", last.record.holder))
-}
-
-/// The workers of this queue with this holder's name.
-fn named<'a>(view: &'a QueueView, holder: &'a str) -> impl Iterator<Item = &'a WorkerInfo> {
-    view.workers
-        .iter()
-        .filter(move |worker| worker.record.holder == holder)
-}
-
-/// Messages are leased by workers that are gone, and wait for the ends of their leases.
-fn holder_gone(view: &QueueView, line: &Line) -> Option<Finding> {
-    let is_gone = |holder: &str| {
-        let mut all = named(view, holder).peekable();
-        all.peek().is_some() && all.all(|worker| worker.gone)
-    };
-    let left: Vec<Held<'_>> = leases(line).filter(|lease| is_gone(lease.holder)).collect();
-    let last = left.iter().max_by_key(|lease| lease.left)?;
-    let beat = named(view, last.holder)
-        .map(|worker| worker.last_beat_ms)
-        .min()?;
-    let count = left
-        .iter()
-        .filter(|lease| lease.holder == last.holder)
-        .count();
-    let sentence = format!(
-        "{}{} leased by `{}`, which is gone for {}: the last lease ends in {}",
-        counted(count as u64, "message"),
-        line.leased.among(),
-        last.holder,
-        words(Duration::from_millis(beat)),
-        words(last.left)
-    );
-    let finding = Finding::new(Problem::HolderGone, Severity::Trouble, sentence)
-        .with("leases", count as u64)
-        .with("holder", last.holder)
-        .with("last_beat_ms", beat);
-    Some(finding.remedy(
-        "release its messages, so that others get them at once",
-        &on(view, "release").option("holder", last.holder),
-    ))
 }
 
 fn full(view: &QueueView, line: &Line) -> Option<Finding> {
@@ -208,59 +154,51 @@ fn full(view: &QueueView, line: &Line) -> Option<Finding> {
     if severity == Severity::Standstill {
         return Some(finding.advise("start consumers: more room would be full soon, too"));
     }
-    Some(finding.remedy(
-        "start consumers, or make it larger",
-        &on(view, "reconfigure").value(format!("capacity={}", capacity * 2)),
-    ))
-}
-
-/// The limit of the queue that keeps ready messages now: in words, and the time until it allows the next one.
-fn limit(view: &QueueView, line: &Line) -> Option<(String, Option<Duration>)> {
-    let leasing = view.config.leasing()?;
-    let counters = &line.counters;
-    if counters.depth.ready == 0 {
-        return None;
-    }
-    if let (Some(next), Some(rate)) = (counters.next_token, leasing.rate) {
-        return Some((
-            format!("the rate of {} in {}", rate.most, words(rate.per)),
-            Some(next),
-        ));
-    }
-    let at_once = leasing.at_once.map(u64::from)?;
-    let is_reached = counters.depth.leased >= at_once;
-    is_reached.then(|| {
-        (
-            format!("{} of {at_once} at once", counters.depth.leased),
-            None,
-        )
-    })
+    Some(
+        finding.remedy(
+            "start consumers, or make it larger",
+            &view
+                .command("reconfigure")
+                .value(format!("capacity={}", capacity * 2)),
+        ),
+    )
 }
 
 /// A limit that consumers meet all the time is what it is for. It is trouble once messages wait for long.
 fn limit_reached(view: &QueueView, line: &Line) -> Option<Finding> {
-    let (limit, next) = limit(view, line)?;
+    let (limit, next) = view.limit(line)?;
     let age = line.counters.oldest_ready.unwrap_or_default();
-    let severity = match next {
-        Some(next) if next > LIMITED_LONG => Severity::Standstill,
+    // A rate's tokens are nobody's.
+    let held = next.is_none().then(|| held_by(view, line)).flatten();
+    let (held, gone) = held.unwrap_or_default();
+    let leased = line.counters.depth.leased;
+    let severity = match (next, gone) {
+        (Some(next), _) if next > LIMITED_LONG => Severity::Standstill,
+        (_, Some((_, places))) if places >= leased => Severity::Standstill,
+        (_, Some(_)) => Severity::Trouble,
         _ if age > LIMITED_LONG => Severity::Trouble,
         _ => Severity::Note,
     };
     let ready = line.counters.depth.ready;
     let then = next.map(|next| format!("; the next in {}", words(next)));
     let sentence = format!(
-        "limit reached: {limit}; {ready} ready wait, the oldest for {}{}",
+        "limit reached: {limit}{held}; {ready} ready wait, the oldest for {}{}",
         words(age),
         then.unwrap_or_default()
     );
-    let setting = if next.is_some() { "rate" } else { "at_once" };
     let finding = Finding::new(Problem::LimitReached, severity, sentence)
         .with("ready", ready)
         .with("oldest_ready_ms", millis_ceil(age))
         .with("next_ms", next.map(millis_ceil));
-    Some(finding.remedy(
-        "if that is too little, raise the limit, or take it away by 0",
-        &on(view, "reconfigure").value(format!("{setting}=0")),
+    let setting = if next.is_some() { "rate" } else { "at_once" };
+    let Some((holder, _)) = gone else {
+        return Some(finding.advise(format!(
+            "if that is too little, raise {setting} by `qk reconfigure`"
+        )));
+    };
+    Some(finding.with("holder", holder).remedy(
+        "release the messages of the worker that is gone, so that others get their places",
+        &view.command("release").option("holder", holder),
     ))
 }
 
@@ -306,11 +244,11 @@ fn groups_held(view: &QueueView, line: &Line) -> Option<Finding> {
                 true => "mend the cause of the death, then hand out the others",
                 false => "hand out its messages again",
             };
-            finding.remedy(resume, &on(view, "resume").option("group", &first.key))
+            finding.remedy(resume, &view.command("resume").option("group", &first.key))
         }
         (false, Some(id)) => finding.remedy(
             "mend the cause, or cancel the message",
-            &on(view, "show").value(id.to_string()),
+            &view.command("show").value(id.to_string()),
         ),
         (false, None) => finding,
     })
@@ -348,10 +286,51 @@ fn busy_group(view: &QueueView, line: &Line) -> Option<Finding> {
     Some(
         finding.remedy(
             "give it fewer at once for an hour, or pause it, or start more consumers",
-            &on(view, "rule")
+            &view
+                .command("rule")
                 .value(&busiest.key)
                 .option("at-once", half.to_string())
                 .option("for-ms", "3600000"),
+        ),
+    )
+}
+
+/// A group waits for its own rule.
+fn ruled_group(view: &QueueView) -> Option<Finding> {
+    let waits = |group: &&Group| {
+        let is_full = group.held >= group.at_once && !group.is_paused();
+        group.ready > 0 && is_full && group.rule_ends.is_some()
+    };
+    let ruled = view.groups.iter().filter(waits);
+    let first = ruled.max_by_key(|group| group.oldest_ready)?;
+    let (age, ends) = (first.oldest_ready?, first.rule_ends?);
+    if age < READY_LONG {
+        return None;
+    }
+    let severity = match age > LIMITED_LONG {
+        true => Severity::Trouble,
+        false => Severity::Note,
+    };
+    let sentence = format!(
+        "group `{}`: its rule of {} at once is reached, and ends in {}; {} ready wait, the oldest for {}",
+        group_key(first),
+        first.at_once,
+        words(ends),
+        first.ready,
+        words(age)
+    );
+    let finding = Finding::new(Problem::GroupLimited, severity, sentence)
+        .with("group", key_as_data(&first.key))
+        .with("ready", first.ready)
+        .with("oldest_ready_ms", millis_ceil(age));
+    Some(
+        finding.remedy(
+            "if that is too little, give it another rule",
+            &view
+                .command("rule")
+                .value(&first.key)
+                .option("at-once", first.at_once.saturating_mul(2).to_string())
+                .option("for-ms", millis_ceil(ends).to_string()),
         ),
     )
 }
@@ -379,7 +358,7 @@ fn wrong_unit(view: &QueueView, line: &Line) -> Option<Finding> {
         .with("due_ms", due.as_millis());
     Some(finding.remedy(
         "cancel them, and push them with the right due time",
-        &on(view, "peek").value("delayed"),
+        &view.command("peek").value("delayed"),
     ))
 }
 
@@ -388,85 +367,6 @@ fn due_in(message: &Peeked) -> Option<Duration> {
         Standing::Delayed { due_in, .. } => Some(due_in),
         _ => None,
     }
-}
-
-/// A lease: its holder, or no text without one; the time it has lasted, and the time it has to go.
-struct Held<'a> {
-    holder: &'a str,
-    since: Timestamp,
-    left: Duration,
-}
-
-fn leases(line: &Line) -> impl Iterator<Item = Held<'_>> {
-    line.leased
-        .iter()
-        .filter_map(|leased| match &leased.standing {
-            Standing::Leased {
-                receipt,
-                time_left,
-                holder,
-                ..
-            } => Some(Held {
-                holder: holder.as_ref().map_or("", |holder| holder.as_str()),
-                since: leased_at(receipt.token),
-                left: *time_left,
-            }),
-            _ => None,
-        })
-}
-
-/// Whether messages have been ready for long, and no consumer waits for one.
-fn starves(view: &QueueView, line: &Line) -> bool {
-    let age = line.counters.oldest_ready.unwrap_or_default();
-    line.counters.depth.ready > 0 && age > LEASED_LONG && view.facts.waiting == Some(0)
-}
-
-fn long_leases(view: &QueueView, line: &Line) -> Option<Finding> {
-    let depth = line.counters.depth;
-    let age = line.counters.oldest_ready.unwrap_or_default();
-    let starves = starves(view, line);
-    let bound = if starves { LEASED_LONG } else { LONG_LEASE };
-    let long: Vec<Held<'_>> = leases(line).filter(|lease| lease.left > bound).collect();
-    let longest = long.iter().max_by_key(|lease| lease.left)?;
-    let by_holder = long
-        .iter()
-        .filter(|lease| lease.holder == longest.holder)
-        .count();
-    let others = long.len() - by_holder;
-    let others = if others > 0 {
-        format!(", {others} by others")
-    } else {
-        String::new()
-    };
-    let waits = match starves {
-        true => format!("; {} ready, and no consumer waits", depth.ready),
-        false => String::new(),
-    };
-    let sentence = format!(
-        "{by_holder}{} leased by `{}` for {} more{others}, since {}{waits}",
-        line.leased.among(),
-        holder_in_words(longest.holder),
-        words(longest.left),
-        words(view.now.since(longest.since))
-    );
-    // Nothing is handed out: there is nothing else, or nobody has come for it for long.
-    let stands = depth.ready == 0 || starves && age > SLOW;
-    let looked_at = match line.leased.is_whole {
-        true => depth.leased,
-        false => line.leased.len() as u64,
-    };
-    let severity = match stands && long.len() as u64 >= looked_at {
-        true => Severity::Standstill,
-        false => Severity::Trouble,
-    };
-    let finding = Finding::new(Problem::LongLeases, severity, sentence)
-        .with("leases", long.len() as u64)
-        .with("holder", longest.holder)
-        .with("time_left_ms", millis_ceil(longest.left));
-    Some(finding.remedy(
-        "if the holder hangs or is dead, release its messages",
-        &on(view, "release").option("holder", longest.holder),
-    ))
 }
 
 /// Messages that failed, and wait for their next attempt, by the fingerprint of their failure.
@@ -558,13 +458,17 @@ fn failing(view: &QueueView, line: &Line) -> Option<Finding> {
         .with("next_ms", millis_ceil(next));
     Some(finding.remedy(
         "mend the cause, or cancel the message",
-        &on(view, "show").value(first.message.id.to_string()),
+        &view.command("show").value(first.message.id.to_string()),
     ))
 }
 
 fn clock_went_back(view: &QueueView, line: &Line) -> Option<Finding> {
-    let latest = leases(line).map(|lease| lease.since).max()?;
-    let step = latest.since(view.now);
+    clock_step(leases(line).map(|lease| lease.since).max()?, view.now)
+}
+
+/// The finding about a clock that is behind the time of a lease.
+pub(super) fn clock_step(latest: Timestamp, now: Timestamp) -> Option<Finding> {
+    let step = latest.since(now);
     if step < CLOCK_STEP {
         return None;
     }
@@ -606,33 +510,8 @@ fn dead_letters(view: &QueueView, line: &Line) -> Option<Finding> {
         .with("in_the_last_hour", new as u64);
     Some(finding.remedy(
         "look at one of each group before you revive them",
-        &on(view, "dead groups"),
+        &view.command("dead groups"),
     ))
-}
-
-fn too_slow(view: &QueueView, line: &Line) -> Option<Finding> {
-    let depth = line.counters.depth;
-    let age = line.counters.oldest_ready?;
-    // Leases that nobody extends belong to no consumer that works.
-    let are_held = starves(view, line) && leases(line).all(|lease| lease.left > LEASED_LONG);
-    if depth.ready == 0
-        || depth.leased == 0
-        || age < SLOW
-        || limit(view, line).is_some()
-        || are_held
-    {
-        return None;
-    }
-    let sentence = format!(
-        "{} ready, the oldest for {}, while {} are leased: consumers are too slow",
-        depth.ready,
-        words(age),
-        depth.leased
-    );
-    let finding = Finding::new(Problem::TooSlow, Severity::Trouble, sentence)
-        .with("ready", depth.ready)
-        .with("leased", depth.leased);
-    Some(finding.advise("start more consumers, or give them more slots"))
 }
 
 fn all_due_later(line: &Line) -> Option<Finding> {

@@ -1,21 +1,22 @@
 //! The findings about a queue.
 
 mod checks;
+mod leases;
 mod server;
 mod view;
 
 use std::{collections::BTreeMap, fmt, time::Duration};
 
 use queue_core::{
-    Backend, Counters, Facts, QueueConfig, QueueKind, QueueName, Result, Timestamp, WORKER_LIST,
-    sanitized,
+    Backend, Counters, Facts, Page, Place, QueueConfig, QueueKind, QueueName, Result, Standing,
+    Timestamp, WORKER_LIST, sanitized,
 };
 use serde::Serialize;
 use serde_json::Value;
 use tokio::time::sleep;
 
 use self::view::QueueView;
-use crate::{ShellCommand, words::duration_in_words};
+use crate::{ShellCommand, consumers::leased_at, list_queues, words::duration_in_words};
 
 /// The time between two looks at a queue that seems to stand still.
 const AGAIN: Duration = Duration::from_millis(300);
@@ -95,8 +96,6 @@ pub enum Problem {
     Moving,
     /// The server refuses writes.
     RefusesWrites,
-    /// A user lacks a right.
-    RightMissing,
     /// The backend does not answer.
     Unreachable,
     /// The queue cannot be read: its data is damaged, or of another version.
@@ -111,14 +110,26 @@ pub enum Problem {
     GroupsHeld,
     /// One group of a grouped queue has most of the leases.
     BusyGroup,
+    /// A group of a grouped queue has as many messages at once as its own rule allows, and others of it wait.
+    GroupLimited,
+    /// The same message was held by several workers that are gone: it may end its process.
+    KillsItsProcess,
+    /// Messages are leased for long, none is settled, and the leases are extended: handlers do not return.
+    HandlersHang,
+    /// Leases expire, and the workers that had them live: their handlers block the runtime, or take longer than a lease.
+    LeasesExpire,
     /// Messages are ready, and nobody waits for them.
     NoConsumer,
     /// Messages are ready, consumers wait, and nothing moves.
     WakeUpLost,
+    /// A user lacks a right.
+    RightMissing,
     /// The stored configuration differs from the expected one.
     ConfigDiffers,
     /// A schedule that pushes to the queue is disabled.
     ScheduleDisabled,
+    /// A schedule that pushes to the queue has a slot that is over, and nobody pushed for it.
+    ScheduleLate,
     /// The record of a schedule that pushes to the queue, or may do so, cannot be read.
     ScheduleUnreadable,
     /// Messages are due in thousands of years.
@@ -163,7 +174,8 @@ pub async fn diagnose(backend: &dyn Backend, queue: &str) -> Result<Diagnosis> {
             let mut diagnosis = Diagnosis::unread(name.clone(), server::unreadable(&error));
             // The server may know why.
             let facts = backend.facts(&name).await.unwrap_or_default();
-            diagnosis.add(facts.server.iter().flat_map(server::findings));
+            let server = facts.server.iter();
+            diagnosis.add(server.flat_map(|server| server::findings(server, &name)));
             return Ok(diagnosis);
         }
     };
@@ -191,6 +203,48 @@ pub async fn diagnose(backend: &dyn Backend, queue: &str) -> Result<Diagnosis> {
     };
     diagnosis.add(findings);
     Ok(diagnosis)
+}
+
+/// The findings about the backend's server alone, for a backend without queues.
+///
+/// # Errors
+///
+/// Errors of the backend.
+pub async fn server_findings(backend: &dyn Backend) -> Result<Vec<Finding>> {
+    let none = QueueName::new("qk-check").expect("a name of letters");
+    let server = backend.facts(&none).await?.server;
+    let mut findings: Vec<Finding> = server
+        .iter()
+        .flat_map(|server| server::findings(server, &none))
+        .collect();
+    findings.sort_by_key(|finding| (finding.severity, finding.problem));
+    Ok(findings)
+}
+
+/// The finding about a clock that went back, as the leases of the first 100 queues show it.
+///
+/// # Errors
+///
+/// Errors of the backend.
+pub async fn clock_finding(backend: &dyn Backend) -> Result<Option<Finding>> {
+    let mut latest = Timestamp::from_millis(0);
+    for queue in list_queues(backend, 100).await? {
+        let leased = queue.counters.map_or(0, |counters| counters.depth.leased);
+        let stored = match leased {
+            0 => None,
+            _ => backend.open_stored(&queue.name).await?,
+        };
+        let Some(leasing) = stored.and_then(|stored| stored.queue.leasing()) else {
+            continue;
+        };
+        let page = leasing.peek(Place::Leased, Page::first(100)).await?;
+        for leased in page.entries {
+            if let Standing::Leased { receipt, .. } = leased.standing {
+                latest = latest.max(leased_at(receipt.token));
+            }
+        }
+    }
+    Ok(checks::clock_step(latest, backend.now().await?))
 }
 
 /// A finding, if the stored configuration of a queue differs from the one that a program opens it with: then the
@@ -326,7 +380,7 @@ impl Finding {
     }
 
     /// Adds advice without a command.
-    fn advise(mut self, what: impl Into<String>) -> Self {
+    pub(crate) fn advise(mut self, what: impl Into<String>) -> Self {
         self.remedy = Some(Remedy {
             what: what.into(),
             command: None,

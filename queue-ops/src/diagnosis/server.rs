@@ -2,20 +2,22 @@
 
 use std::time::Duration;
 
-use queue_core::{Error, ErrorKind, ServerFacts, with_sources};
+use queue_core::{Error, ErrorKind, QueueName, ServerFacts, with_sources};
 
 use super::{Finding, Problem, Severity};
 use crate::{ShellCommand, words::duration_in_words as words};
 
-/// A refusal of this time counts as new.
-const NEW: Duration = Duration::from_secs(3_600);
+/// Consumers poll more often: a right that is missing was refused within this time.
+const PRESENT: Duration = Duration::from_secs(60);
+/// An older refusal is not worth a word.
+const OLD: Duration = Duration::from_secs(3_600);
 
-/// The findings about a server.
-pub(super) fn findings(server: &ServerFacts) -> Vec<Finding> {
+/// The findings about the server of a queue.
+pub(super) fn findings(server: &ServerFacts, queue: &QueueName) -> Vec<Finding> {
     let known = [
         moving(server),
         refuses_writes(server),
-        right_missing(server),
+        right_missing(server, queue),
     ];
     let warnings = server
         .warnings
@@ -70,8 +72,14 @@ fn refuses_writes(server: &ServerFacts) -> Option<Finding> {
     Some(finding.remedy(advice, &ShellCommand::new("check")))
 }
 
-fn right_missing(server: &ServerFacts) -> Option<Finding> {
-    let latest = server.denied.first()?;
+fn right_missing(server: &ServerFacts, queue: &QueueName) -> Option<Finding> {
+    // The braces are around a queue's name in its keys.
+    let own = format!("{{{queue}}}");
+    let mut denied = server.denied.iter();
+    let latest = denied.find(|denied| !denied.what.contains('{') || denied.what.contains(&own))?;
+    if latest.age >= OLD {
+        return None;
+    }
     let sentence = format!(
         "user `{}` lacks the right to {} (refused {} ×, last {} ago)",
         latest.user,
@@ -79,8 +87,8 @@ fn right_missing(server: &ServerFacts) -> Option<Finding> {
         latest.times,
         words(latest.age)
     );
-    // The server keeps old refusals, too.
-    let severity = match latest.age < NEW {
+    // The server keeps old refusals, too: the user may have the right by now.
+    let severity = match latest.age < PRESENT {
         true => Severity::Standstill,
         false => Severity::Note,
     };

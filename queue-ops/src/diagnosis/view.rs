@@ -1,17 +1,26 @@
 //! Reading a queue for its diagnosis.
 
-use std::{collections::BTreeSet, num::NonZeroUsize, ops::Deref, sync::Arc};
+use std::{collections::BTreeSet, num::NonZeroUsize, ops::Deref, sync::Arc, time::Duration};
 
 use queue_core::{
     AnyQueue, Backend, Bytes, Counters, DeadLetter, ErrorKind, Facts, Group, GroupedQueue, Leasing,
     Page, Paged, Peeked, Place, QueueConfig, QueueName, Result, Timestamp, WorkerInfo, limits,
 };
 
+use crate::{ShellCommand, words::duration_in_words as words};
+
 /// Entries of a listing that are read, at most. The telling entries are often its last: the newest dead letters, the
 /// longest leases, the messages that are due in a thousand years, the groups that may not run.
 const MOST: usize = 10_000;
 /// Groups of a page: each costs the server a few small commands.
 const GROUPS: usize = 500;
+
+/// Ready messages that are read: those that came back are first.
+const FIRST: usize = 10;
+/// Consumers that work and leave messages ready for longer than this are too slow.
+pub(super) const SLOW: Duration = Duration::from_secs(300);
+/// Dead letters of this time count as new.
+pub(super) const NEW_DEATHS: Duration = Duration::from_secs(3_600);
 
 /// The first entries of a listing.
 #[derive(Debug)]
@@ -129,6 +138,7 @@ pub(super) struct QueueView {
 pub(super) struct Line {
     pub(super) queue: Arc<dyn Leasing>,
     pub(super) counters: Counters,
+    pub(super) first_ready: Vec<Peeked>,
     pub(super) leased: Sample<Peeked>,
     pub(super) delayed: Sample<Peeked>,
     pub(super) dead: Sample<DeadLetter>,
@@ -173,6 +183,28 @@ impl QueueView {
         }))
     }
 
+    /// A command about the queue.
+    pub(super) fn command(&self, verb: &'static str) -> ShellCommand {
+        ShellCommand::new(verb).value(self.name.as_str())
+    }
+
+    /// The limit of the queue that keeps ready messages now: in words, and the time until it allows the next one.
+    pub(super) fn limit(&self, line: &Line) -> Option<(String, Option<Duration>)> {
+        let leasing = self.config.leasing()?;
+        let counters = &line.counters;
+        if counters.depth.ready == 0 {
+            return None;
+        }
+        if let (Some(next), Some(rate)) = (counters.next_token, leasing.rate) {
+            let limit = format!("the rate of {} in {}", rate.most, words(rate.per));
+            return Some((limit, Some(next)));
+        }
+        let at_once = leasing.at_once.map(u64::from)?;
+        let is_reached = counters.depth.leased >= at_once;
+        let limit = || format!("{} of {at_once} at once", counters.depth.leased);
+        is_reached.then(|| (limit(), None))
+    }
+
     /// The capacity, of a bounded queue.
     pub(super) fn capacity(&self) -> Option<NonZeroUsize> {
         match &self.config {
@@ -193,12 +225,19 @@ impl Line {
             }
         };
         let depth = counters.depth;
+        // While leases expire, somebody may never end what is ready.
+        let first_ready = match counters.expired > 0 && depth.ready > 0 {
+            true => lacking(queue.peek(Place::Ready, Page::first(FIRST)).await)?,
+            false => None,
+        };
+        let first_ready = first_ready.map_or_else(Vec::new, |page| page.entries);
         let leased = peeked(&*queue, Place::Leased, depth.leased).await?;
         let delayed = peeked(&*queue, Place::Delayed, depth.delayed).await?;
         let dead = dead_letters(&*queue, depth.dead).await?;
         Ok(Self {
             queue,
             counters,
+            first_ready,
             leased,
             delayed,
             dead,

@@ -74,7 +74,7 @@ async fn a_limit_is_trouble_once_messages_wait_for_over_a_minute() {
     let found = severities(&site, Problem::LimitReached, &[10, 60_000, 60_001]).await;
     assert_eq!(found, [NOTE, NOTE, TROUBLE]);
     let found = site.find(Problem::LimitReached).await.unwrap().to_string();
-    let said = "limit reached: 2 of 2 at once; 1 ready wait, the oldest for 60 s: `qk reconfigure orders at_once=0`";
+    let said = "limit reached: 2 of 2 at once, 2 by `(without a name)` until in 58 min; 1 ready wait, the oldest for 60 s";
     assert_eq!(found, said);
 }
 
@@ -96,10 +96,10 @@ async fn a_rate_is_a_standstill_if_the_next_comes_in_over_a_minute() {
         let found = site.find(Problem::LimitReached).await.unwrap();
         assert_eq!(Some(found.severity), severity, "{millis}");
         assert_eq!(found.evidence["next_ms"], millis);
-        assert!(
-            found
-                .to_string()
-                .ends_with("`qk reconfigure orders rate=0`")
+        assert_eq!(
+            found.remedy.unwrap().command,
+            None,
+            "a limit is not taken away first"
         );
     }
 }
@@ -159,8 +159,8 @@ async fn a_lease_is_long_over_a_minute_while_messages_starve() {
         [None, TROUBLE, TROUBLE, STANDSTILL, STANDSTILL, None]
     );
     assert_eq!(
-        site.severity(Problem::TooSlow).await,
-        TROUBLE,
+        site.severity(Problem::HandlersHang).await,
+        STANDSTILL,
         "its lease may be extended"
     );
 }

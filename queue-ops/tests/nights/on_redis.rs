@@ -171,6 +171,11 @@ async fn a_clock_that_went_back_is_named() {
     let (line, status) = first_line(&server.url(), pattern).await;
     assert!(fits(&line, pattern), "{line}");
     assert_eq!(status, 1);
+    let (text, status) = said(&server.url(), &["check"]);
+    assert!(
+        text.contains("!  the server's clock went back by ") && status == 1,
+        "{text}"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -416,6 +421,20 @@ fn a_server_without_queues_is_named() {
             "{text}"
         );
         assert_eq!(status, 0, "{text}");
+    }
+    // It is full before the first queue.
+    let mut admin = redis::Client::open(server.url()).unwrap();
+    let mut full = redis::cmd("CONFIG");
+    full.arg("SET").arg("maxmemory").arg(1);
+    full.exec(&mut admin).unwrap();
+    for command in ["ls", "why"] {
+        let (text, status) = said(&server.url(), &[command]);
+        let first = "!! the server refuses pushes: its memory is full: …";
+        assert!(
+            fits(&text, first) && text.contains("no queues at"),
+            "{text}"
+        );
+        assert_eq!(status, 1, "{text}");
     }
 }
 

@@ -133,6 +133,12 @@ async fn each_verb_acts_on_one_schedule_and_says_so() {
     let (text, status) = said(&url, &["why", "orders"]);
     assert!(!text.contains("`later`") && status == 0, "{text}");
     assert!(text.contains("the schedule `torn` does not run"), "{text}");
+    // So does it without a queue. Nobody knows the queue of `torn`: the ring itself is named.
+    let (text, status) = said(&url, &["why"]);
+    assert!(
+        text.contains("!  mail: the schedule `later` does not run") && status == 1,
+        "{text}"
+    );
     // The neighbours and the bad ones can be steered.
     for (arguments, expected) in [
         (["disable", "c"], 0),

@@ -15,7 +15,7 @@ pub(crate) struct Night {
 }
 
 /// The nights of the queue `orders`. The caller waits until what is ready has been ready for long.
-pub(crate) const NIGHTS: [Night; 15] = [
+pub(crate) const NIGHTS: [Night; 18] = [
     Night {
         name: "paused",
         line: "paused; 7 ready wait",
@@ -54,7 +54,7 @@ pub(crate) const NIGHTS: [Night; 15] = [
     Night {
         name: "limited",
         line: "limit reached: the rate of 2 in 2 h; 3 ready wait, the oldest for …; the next in 59 min",
-        remedy: Some("qk reconfigure orders rate=0"),
+        remedy: None,
     },
     Night {
         name: "one tenant takes everything",
@@ -87,6 +87,21 @@ pub(crate) const NIGHTS: [Night; 15] = [
         remedy: Some("qk dead groups orders"),
     },
     Night {
+        name: "a limit held by the dead",
+        line: "limit reached: 2 of 2 at once, 2 by `vm, process 7`, gone for …, until in … min; 3 ready wait, the oldest for …",
+        remedy: Some("qk release orders --holder 'vm, process 7'"),
+    },
+    Night {
+        name: "a job kills its process",
+        line: "#1 (job `resize`) was held at the ends of 3 leases, and 3 workers are gone, the last `vm, process 3`, … ago: it may kill its process",
+        remedy: Some("qk show orders 1"),
+    },
+    Night {
+        name: "handlers block",
+        line: "6 leases expired under `vm, process 8`, which lives; 0 acked: handlers block the runtime, or take longer than a lease",
+        remedy: None,
+    },
+    Night {
         name: "well",
         line: "nothing is wrong: …",
         remedy: None,
@@ -99,6 +114,9 @@ pub(crate) type Keep = Vec<tokio::task::JoinHandle<()>>;
 /// Makes a night. The returned tasks have to run until the diagnosis.
 pub(crate) async fn make(queues: &Queues, night: &str) -> Keep {
     let config = ReliableConfig::default();
+    let workers = QueueName::new(WORKER_LIST).unwrap();
+    let removed = queues.backend().remove(&workers, Removal::EvenIfLeased);
+    removed.await.unwrap();
     match night {
         "paused" => {
             let orders = queues
@@ -256,6 +274,37 @@ pub(crate) async fn make(queues: &Queues, night: &str) -> Keep {
                 assert_eq!(settled, Settled::Dead);
             }
         }
+        "a limit held by the dead" => {
+            let config = config.with_at_once(2);
+            let orders = queues.reliable("orders").config(config);
+            let orders = orders.open::<u64>().await.unwrap();
+            orders.push_all(&[1, 2, 3, 4, 5]).await.unwrap();
+            register(queues, 7, MILLI).await;
+            assert_eq!(lease_as(&**orders.queue(), 7, HOUR).await, 2);
+        }
+        "a job kills its process" => {
+            let orders = queues.reliable("orders").max_attempts(9);
+            let orders = orders.open::<u64>().await.unwrap();
+            let resize = Push::new("1").with_headers(Headers::new().with_job("resize"));
+            let pushed = orders.queue().push(&[resize, Push::new("2")]).await;
+            assert_eq!(pushed.unwrap().len(), 2);
+            for process in 1..=3 {
+                register(queues, process, MILLI).await;
+                let lease = Duration::from_millis(10);
+                let held = orders.queue().receive(1, lease, Duration::ZERO).await;
+                assert_eq!(held.unwrap()[0].receipt.id, MessageId::new(1));
+                tokio::time::sleep(2 * lease).await;
+            }
+        }
+        "handlers block" => {
+            let orders = queues.reliable("orders").open::<u64>().await.unwrap();
+            orders.push_all(&[1, 2, 3, 4, 5, 6]).await.unwrap();
+            register(queues, 8, HOUR).await;
+            let lease = Duration::from_millis(10);
+            assert_eq!(lease_as(&**orders.queue(), 8, lease).await, 6);
+            tokio::time::sleep(2 * lease).await;
+            assert_eq!(lease_as(&**orders.queue(), 8, HOUR).await, 6);
+        }
         "well" => {
             let orders = queues.reliable("orders").open::<u64>().await.unwrap();
             orders.push(&1).await.unwrap();
@@ -271,6 +320,28 @@ pub(crate) async fn make(queues: &Queues, night: &str) -> Keep {
         other => panic!("no night {other}"),
     }
     Vec::new()
+}
+
+const MILLI: Duration = Duration::from_millis(1);
+
+/// Registers a worker of `orders` that says it beats this often, and beats once.
+async fn register(queues: &Queues, process: u32, beat: Duration) {
+    let holder = format!("vm, process {process}");
+    let registered = WorkerRegistration::open(&**queues.backend(), holder.clone());
+    let record = serde_json::json!({
+        "holder": holder, "program": "shop", "queues": ["orders"], "slots": 6, "in_flight": 6,
+        "uptime_ms": 1, "next_beat_ms": beat.as_millis() as u64,
+    });
+    let record = serde_json::from_value(record).unwrap();
+    registered.await.unwrap().beat(&record).await.unwrap();
+}
+
+/// Leases as many as there may be, for this process.
+async fn lease_as(queue: &dyn Leasing, process: u32, time: Duration) -> usize {
+    let holder = Holder::new(format!("vm, process {process}")).unwrap();
+    let many = 100.try_into().unwrap();
+    let leased = queue.settle_and_lease(&[], many, time, Some(holder)).await;
+    leased.unwrap().1.deliveries.len()
 }
 
 async fn lease(queue: &dyn Leasing, count: usize) -> usize {

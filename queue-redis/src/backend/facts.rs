@@ -7,10 +7,8 @@ use redis::{Cmd, FromRedisValue, Value};
 use redis_link::Client;
 
 use super::RedisBackend;
-use crate::keys;
+use crate::{keys, rights};
 
-/// The commands of this file that no queue needs: if a user may not call them, nothing is wrong.
-const OWN: [&str; 5] = ["acl", "cluster|nodes", "config", "info", "pubsub"];
 /// Entries of the server's log of refused calls that are read.
 const DENIALS: usize = 10;
 /// Processes at a marker that are read.
@@ -47,7 +45,7 @@ impl RedisBackend {
         let settings = settings(client).await?;
         facts.refuses_writes = refuses_writes(&info, &settings);
         facts.moving_to = moving_to(client).await?;
-        facts.denied = denied(client).await?;
+        facts.denied = denied(client, self.prefix()).await?;
         facts.warnings = queue_core::Backend::warnings(self);
         Ok(Some(facts))
     }
@@ -157,30 +155,35 @@ fn destination(nodes: &str, slot: u16) -> Option<String> {
     )
 }
 
-/// The calls that the server refused for want of rights.
-async fn denied(client: &Client) -> Result<Vec<Denied>> {
+/// The calls that the server refused for want of rights, of those that queues with this prefix make. Other programs
+/// have users of their own.
+async fn denied(client: &Client, prefix: &str) -> Result<Vec<Denied>> {
     let mut log = redis::cmd("ACL");
     log.arg("LOG").arg(DENIALS);
     let entries = allowed::<Vec<BTreeMap<String, Value>>>(client, &log).await?;
     let entries = entries.unwrap_or_default().into_iter();
-    Ok(entries.filter_map(|entry| denial(&entry)).collect())
+    Ok(entries.filter_map(|entry| denial(&entry, prefix)).collect())
 }
 
-fn denial(entry: &BTreeMap<String, Value>) -> Option<Denied> {
+fn denial(entry: &BTreeMap<String, Value>, prefix: &str) -> Option<Denied> {
     let text =
         |name: &str| -> Option<String> { redis::from_redis_value(entry.get(name)?.clone()).ok() };
     // Failed logins are there as well.
     let what = match &*text("reason")? {
         "command" => {
             let command = text("object")?;
-            let is_own = |own: &&str| command == **own || command.split('|').next() == Some(*own);
-            if OWN.iter().any(is_own) {
-                return None;
-            }
-            command.to_uppercase()
+            let whole = command.split('|').next().unwrap_or(&command);
+            let is_of_queues =
+                |own: &str| own.eq_ignore_ascii_case(&command) || own.eq_ignore_ascii_case(whole);
+            rights::commands(prefix)
+                .any(is_of_queues)
+                .then(|| command.to_uppercase())?
         }
-        "key" => format!("the key {}", text("object")?),
-        "channel" => format!("the channel {}", text("object")?),
+        kind @ ("key" | "channel") => {
+            let object = text("object")?;
+            let is_own = object.strip_prefix(prefix)?.starts_with(':');
+            is_own.then(|| format!("the {kind} {object}"))?
+        }
         _ => return None,
     };
     let age: f64 = text("age-seconds")?.parse().ok()?;

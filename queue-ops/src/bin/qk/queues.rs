@@ -7,8 +7,8 @@ use queue_core::{
     QueueName, Removal, RotatingConfig,
 };
 use queue_ops::{
-    Diagnosis, Finding, Severity, ShellCommand, config_finding, counted, diagnose,
-    duration_in_words, holder_in_words, list_queues, schedule_findings,
+    Diagnosis, Finding, Severity, ShellCommand, all_schedule_findings, config_finding, counted,
+    diagnose, duration_in_words, holder_in_words, list_queues, schedule_findings,
 };
 
 use crate::{
@@ -65,7 +65,8 @@ pub(crate) async fn why(
     output: &Output,
 ) -> Outcome {
     let Some(queue) = &arguments.queue else {
-        return why_any(&**backend, !has_schedules, arguments.standstill, output).await;
+        let schedules = has_schedules.then_some(&*arguments.schedules);
+        return why_any(backend, schedules, arguments.standstill, output).await;
     };
     let mut diagnosis = diagnose(&**backend, queue).await?;
     if diagnosis.numbers.is_some() {
@@ -93,18 +94,31 @@ fn is_well(diagnosis: &Diagnosis, standstill: bool) -> bool {
 }
 
 async fn why_any(
-    backend: &dyn Backend,
-    recipe: bool,
+    shared: &Arc<dyn Backend>,
+    schedules: Option<&str>,
     standstill: bool,
     output: &Output,
 ) -> Outcome {
+    let backend = &**shared;
     let mut sick = Vec::new();
     let queues = list_queues(backend, usize::MAX).await?;
     if queues.is_empty() {
-        return server::no_queues(backend, recipe, output).await;
+        return server::no_queues(backend, schedules.is_none(), output).await;
+    }
+    let mut scheduled = match schedules {
+        Some(ring) => all_schedule_findings(Arc::clone(shared), ring).await?,
+        None => Vec::new(),
+    };
+    // The queue of a record that cannot be read is unknown: the ring has it.
+    for (queue, _) in &mut scheduled {
+        if !queues.iter().any(|one| one.name.as_str() == queue) {
+            schedules.unwrap_or_default().clone_into(queue);
+        }
     }
     for queue in &queues {
-        let diagnosis = diagnose(backend, queue.name.as_str()).await?;
+        let mut diagnosis = diagnose(backend, queue.name.as_str()).await?;
+        let own = scheduled.extract_if(.., |(of, _)| queue.name.as_str() == of);
+        diagnosis.add(own.map(|(_, finding)| finding));
         if !diagnosis.is_healthy() {
             sick.push(output.complete(diagnosis));
         }

@@ -1,7 +1,7 @@
 //! Commands about the server.
 
 use queue_core::{Backend, Error, QueueName, with_sources};
-use queue_ops::duration_in_words;
+use queue_ops::{Severity, clock_finding, duration_in_words, server_findings};
 use queue_redis::RedisBackend;
 use serde_json::json;
 
@@ -13,18 +13,25 @@ use crate::{
 /// A name under which nothing is stored: the facts of a server need none.
 const NO_QUEUE: &str = "qk-check";
 
-/// Says that there are no queues. It names the server, since another may be meant.
+/// Says that there are no queues. It names the server, since another may be meant, and the server's problems, since they
+/// may be why.
 pub(crate) async fn no_queues(backend: &dyn Backend, recipe: bool, output: &Output) -> Outcome {
+    let mut well = true;
     let text = if recipe {
         "a published strategy keeps no list of its queues: name one".to_owned()
     } else {
+        let mut findings = server_findings(backend).await?;
+        findings.retain(|finding| finding.severity != Severity::Note);
+        well = findings.is_empty();
+        let problems = findings.iter().map(|finding| format!("!! {finding}\n"));
+        let problems: String = problems.collect();
         let facts = backend.facts(&QueueName::new(NO_QUEUE)?).await?;
         let address = facts.server.map(|server| format!(" at {}", server.address));
         let address = address.unwrap_or_default();
-        format!("no queues{address}; `--url` or QUEUE_URL names another server")
+        format!("{problems}no queues{address}; `--url` or QUEUE_URL names another server")
     };
     output.show(&json!([]), || text)?;
-    Ok(End::Well)
+    Ok(End::all(well))
 }
 
 /// Shows the server's problems, now and later. An error of connecting is a finding, too.
@@ -60,6 +67,8 @@ pub(crate) async fn check(backend: Result<RedisBackend, Error>, output: &Output)
         ));
     }
     problems.extend(server.warnings.iter().cloned());
+    let clock = clock_finding(&backend).await?;
+    problems.extend(clock.map(|finding| finding.sentence));
     let clean = problems.is_empty();
     output.show(&json!({ "server": server, "problems": problems }), || {
         let limit = server
