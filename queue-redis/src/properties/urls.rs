@@ -3,9 +3,10 @@
 use proptest::{collection::vec, prelude::*};
 
 use queue_testing::property::check_property;
+use redis_link::connection::SentinelConnector;
 
 use super::{assert_clear, damage};
-use crate::{RedisBackend, SentinelConnector};
+use crate::RedisBackend;
 
 const CASES: u32 = 4_000;
 const PASSWORD: &str = "hunter2Aa";
