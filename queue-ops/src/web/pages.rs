@@ -436,23 +436,24 @@ pub(super) async fn all_dead(State(web): State<Web>, frame: Frame) -> Shown {
         let leasing = open_leasing(&*web.backend, &queue.name).await?;
         let letters = leasing.dead_letters(Page::first(ROWS)).await?;
         let found = group_failures(&letters.entries).into_iter();
-        groups.extend(found.map(|group| (&queue.name, group)));
+        let more = letters.next.is_some().then(|| dead(queue));
+        groups.extend(found.map(|group| (&queue.name, group, more)));
     }
-    groups.sort_by_key(|(_, group)| std::cmp::Reverse(group.count));
+    groups.sort_by_key(|(_, group, _)| std::cmp::Reverse(group.count));
     let acts = frame.acts();
     let content = html! {
         @if let Some(watch) = &web.watch { p { "Of the queues that had dead letters at the last sample (every " (words(watch.every())) ")." } }
         @if groups.is_empty() { p { "There are no dead letters." } }
         @else {
-            p { "The first " (ROWS) " of each queue, by failure." @if acts { " A button acts on all dead letters of its cause and queue." } }
+            p { "By failure, of the first " (ROWS) " of each queue." @if acts { " A button acts on all dead letters of its cause and queue." } }
             @if with_dead > queues.len() { p { "Of " (with_dead) " queues, these have the most." } }
             div.scroll { table {
                 thead { tr {
                     th.number scope="col" { "Dead" } th scope="col" { "Queue" } th scope="col" { "For example" }
                     @if acts { th scope="col" { "Actions" } }
                 } }
-                tbody { @for (queue, group) in &groups { tr {
-                    td.number { (group.count) }
+                tbody { @for (queue, group, more) in &groups { tr {
+                    td.number { (group.count) @if let Some(all) = more { " of the first " (ROWS) " of " (all) } }
                     td.text { a href=(frame.to(&["queues", queue.as_str(), "dead"])) { (queue) } }
                     td.text { (group.example) }
                     @if acts { td {

@@ -4,15 +4,14 @@ use std::{sync::Arc, time::Duration};
 
 use queue_core::{LeasingExt, Overflow, Partitioned, Push, Queues, Timestamp};
 use queue_memory::MemoryBackend;
-use queue_ops::{Problem, Severity, all_schedule_findings, diagnose, schedule_findings};
-use queue_schedule::{Periodic, Scheduler, Schedules};
+use queue_ops::{Problem, Severity, diagnose};
 use queue_worker::Worker;
 use tokio::time::{sleep, timeout};
 
 use crate::setups::{HOUR, NIGHTS, fits, make};
 
 /// 2026-11-27 00:00 UTC.
-const START: Timestamp = Timestamp::from_millis(1_795_737_600_000);
+pub(crate) const START: Timestamp = Timestamp::from_millis(1_795_737_600_000);
 
 #[tokio::test(start_paused = true)]
 async fn each_night_is_named_in_the_first_line() {
@@ -143,32 +142,6 @@ async fn messages_that_a_killed_holder_has_are_named_while_others_wait() {
         .map(|one| one.problem)
         .collect();
     assert_eq!(stops, [Problem::LongLeases], "consumers are not too slow");
-}
-
-/// A schedule whose slot is over, while no scheduler runs.
-#[tokio::test(start_paused = true)]
-async fn a_schedule_that_is_late_is_named() {
-    let queues = Queues::new(MemoryBackend::starting_at(START));
-    queues.reliable("mail").open::<u64>().await.unwrap();
-    let schedules = Schedules::open(&queues, "schedules").await.unwrap();
-    let mut scheduler = Scheduler::new(&schedules);
-    let yearly = Periodic::cron("ticks", "0 3 1 1 *", "Europe/Berlin").unwrap();
-    let push = scheduler.add_push(yearly, "mail", |_| Ok(Push::new("1")));
-    push.await.unwrap();
-    let next = schedules.list().await.unwrap()[0].next.unwrap();
-    let backend = queues.backend();
-    let found = || schedule_findings(Arc::clone(backend), "schedules", "mail");
-    sleep(next.since(backend.now().await.unwrap()) + Duration::from_millis(59_999)).await;
-    assert_eq!(found().await.unwrap(), []);
-    sleep(Duration::from_secs(17 * 60 + 1)).await;
-    let late = found().await.unwrap();
-    assert_eq!(late[0].problem, Problem::ScheduleLate);
-    assert_eq!(
-        late[0].to_string(),
-        "the schedule `ticks` (0 3 1 1 * (Europe/Berlin)) is 18 min late: no scheduler runs"
-    );
-    let all = all_schedule_findings(Arc::clone(backend), "schedules");
-    assert_eq!(all.await.unwrap(), [("mail".to_owned(), late[0].clone())]);
 }
 
 /// The last ten gifts: full, and without a consumer, as it should be.

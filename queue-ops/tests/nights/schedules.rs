@@ -1,12 +1,18 @@
 //! Schedules through `qk`: each verb acts on one of several and says so, and a record that cannot be read is shown.
 
+use std::{sync::Arc, time::Duration};
+
 use queue_core::*;
+use queue_memory::MemoryBackend;
+use queue_ops::{Problem, all_schedule_findings, schedule_findings};
 use queue_redis::RedisBackend;
 use queue_schedule::{Periodic, Scheduler, Schedules};
 use real_redis::Server;
 use serde_json::{Value, json};
 
-use crate::on_redis::said;
+use tokio::time::sleep;
+
+use crate::{in_memory::START, on_redis::said};
 
 /// The schedules as `qk --json schedules ls` lists them: name, queue, whether enabled, and the problem.
 fn listed(url: &str) -> Vec<(String, String, bool, Option<String>)> {
@@ -153,4 +159,30 @@ async fn each_verb_acts_on_one_schedule_and_says_so() {
         assert_eq!(status, expected, "{arguments:?}: {text}");
     }
     assert_eq!(states(&url), "b+ c-");
+}
+
+/// A schedule whose slot is over, while no scheduler runs.
+#[tokio::test(start_paused = true)]
+async fn a_schedule_that_is_late_is_named() {
+    let queues = Queues::new(MemoryBackend::starting_at(START));
+    queues.reliable("mail").open::<u64>().await.unwrap();
+    let schedules = Schedules::open(&queues, "schedules").await.unwrap();
+    let mut scheduler = Scheduler::new(&schedules);
+    let yearly = Periodic::cron("ticks", "0 3 1 1 *", "Europe/Berlin").unwrap();
+    let push = scheduler.add_push(yearly, "mail", |_| Ok(Push::new("1")));
+    push.await.unwrap();
+    let next = schedules.list().await.unwrap()[0].next.unwrap();
+    let backend = queues.backend();
+    let found = || schedule_findings(Arc::clone(backend), "schedules", "mail");
+    sleep(next.since(backend.now().await.unwrap()) + Duration::from_millis(59_999)).await;
+    assert_eq!(found().await.unwrap(), []);
+    sleep(Duration::from_secs(17 * 60 + 1)).await;
+    let late = found().await.unwrap();
+    assert_eq!(late[0].problem, Problem::ScheduleLate);
+    assert_eq!(
+        late[0].to_string(),
+        "the schedule `ticks` (0 3 1 1 * (Europe/Berlin)) is 18 min late: no scheduler runs"
+    );
+    let all = all_schedule_findings(Arc::clone(backend), "schedules");
+    assert_eq!(all.await.unwrap(), [("mail".to_owned(), late[0].clone())]);
 }

@@ -331,4 +331,15 @@ async fn all_dead_letters_begin_with_the_largest_cause() {
         .collect();
     assert_eq!(shown, expected);
     assert!(page.contains("Of 23 queues, these have the most"), "{page}");
+    // A count of a part says so.
+    let many = site.reliable("many").await;
+    for _ in 0..130 {
+        bury(&*many, "body", "it failed").await;
+    }
+    let page = site.page("/dead").await;
+    let first = &rows(&page)[0];
+    assert_eq!(
+        (&*first[0], &*first[1]),
+        ("100 of the first 100 of 130", "many")
+    );
 }

@@ -1,7 +1,8 @@
 //! Commands about whole queues.
 
-use std::{sync::Arc, time::Duration};
+use std::{pin::pin, sync::Arc, time::Duration};
 
+use futures_util::{StreamExt, stream};
 use queue_core::{
     Backend, Error, ErrorKind, LeaseRate, LeasingExt, PriorityConfig, QueueConfig, QueueInfo,
     QueueName, Removal, RotatingConfig,
@@ -15,9 +16,13 @@ use crate::{
     End, Outcome,
     arguments::{Setting, Why},
     open, open_leasing,
-    output::{Output, one_line, table, write_line},
+    output::{Output, one_line, progress, table, write_line},
     server,
 };
+
+/// Queues that are looked at together: they share round trips, and the pause before the second look at a queue that
+/// seems to stand still.
+const AT_ONCE: usize = 64;
 
 pub(crate) async fn list(backend: &dyn Backend, recipe: bool, output: &Output) -> Outcome {
     let mut queues = list_queues(backend, usize::MAX).await?;
@@ -115,14 +120,20 @@ async fn why_any(
             schedules.unwrap_or_default().clone_into(queue);
         }
     }
-    for queue in &queues {
-        let mut diagnosis = diagnose(backend, queue.name.as_str()).await?;
-        let own = scheduled.extract_if(.., |(of, _)| queue.name.as_str() == of);
-        diagnosis.add(own.map(|(_, finding)| finding));
+    let bar = progress(queues.len() as u64);
+    let diagnoses = stream::iter(&queues).map(|queue| diagnose(backend, queue.name.as_str()));
+    let mut diagnoses = pin!(diagnoses.buffered(AT_ONCE));
+    while let Some(diagnosis) = diagnoses.next().await {
+        let mut diagnosis = diagnosis?;
+        bar.inc(1);
+        let own = scheduled.extract_if(.., |(of, _)| diagnosis.queue.as_str() == of);
+        let own: Vec<_> = own.collect();
+        diagnosis.add(own.into_iter().map(|(_, finding)| finding));
         if !diagnosis.is_healthy() {
             sick.push(output.complete(diagnosis));
         }
     }
+    bar.finish_and_clear();
     sick.sort_by_key(|diagnosis| diagnosis.findings[0].severity);
     output.show(&sick, || {
         if sick.is_empty() {
