@@ -9,7 +9,6 @@ use queue_redis::RedisBackend;
 use queue_schedule::{Periodic, Scheduler, Schedules};
 use real_redis::Server;
 use serde_json::{Value, json};
-
 use tokio::time::sleep;
 
 use crate::{in_memory::START, on_redis::said};
