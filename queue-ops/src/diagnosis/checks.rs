@@ -39,6 +39,9 @@ pub(super) fn all(view: &QueueView) -> Vec<Finding> {
         .flat_map(|server| server::findings(server, &view.name))
         .collect();
     if let Some(line) = &view.line {
+        let (hanging, expiring) = (hanging(view, line), expiring(view, line));
+        // More consumers would hang or expire as well.
+        let are_slow = hanging.is_none() && expiring.is_none();
         let one: [Option<Finding>; 24] = [
             paused(view, line),
             nobody_waits(view, line),
@@ -50,14 +53,14 @@ pub(super) fn all(view: &QueueView) -> Vec<Finding> {
             kills_its_process(view, line),
             holder_gone(view, line),
             long_leases(view, line),
-            hanging(view, line),
-            expiring(view, line),
+            hanging,
+            expiring,
             ruled_group(view),
             undecodable(line),
             failing(view, line),
             clock_went_back(view, line),
             dead_letters(view, line),
-            too_slow(view, line),
+            too_slow(view, line).filter(|_| are_slow),
             all_due_later(line),
             empty(line),
             sampled(&view.groups, "group", line.counters.groups),

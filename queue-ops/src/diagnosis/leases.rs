@@ -2,7 +2,9 @@
 
 use std::{cmp::Reverse, collections::BTreeMap, time::Duration};
 
-use queue_core::{DeathReason, Message, Peeked, Standing, Timestamp, WorkerInfo, millis_ceil};
+use queue_core::{
+    DeadLetter, DeathReason, Message, Peeked, Standing, Timestamp, WorkerInfo, millis_ceil,
+};
 
 use super::{
     Finding, Problem, Severity,
@@ -37,6 +39,13 @@ fn named<'a>(view: &'a QueueView, holder: &'a str) -> impl Iterator<Item = &'a W
         .filter(move |worker| worker.record.holder == holder)
 }
 
+/// Milliseconds since the last beat of a holder, if workers have its name and all of them are gone.
+fn gone_for(view: &QueueView, holder: &str) -> Option<u64> {
+    let is_gone = named(view, holder).all(|worker| worker.gone);
+    let beats = named(view, holder).map(|worker| worker.last_beat_ms);
+    beats.min().filter(|_| is_gone)
+}
+
 /// Who holds most of the leases, in words; and, if all workers of that name are gone, the name and the number.
 pub(super) fn held_by<'a>(
     view: &'a QueueView,
@@ -48,18 +57,15 @@ pub(super) fn held_by<'a>(
         *count += 1;
         *left = lease.left.max(*left);
     }
-    let is_gone = |holder: &str| {
-        let mut all = named(view, holder).peekable();
-        all.peek().is_some() && all.all(|worker| worker.gone)
+    let most = |(holder, (count, _)): &(&&'a str, &(usize, Duration))| {
+        (gone_for(view, holder).is_some(), *count)
     };
-    let most = |(holder, (count, _)): &(&&'a str, &(usize, Duration))| (is_gone(holder), *count);
     let (holder, (count, left)) = holders.iter().max_by_key(most)?;
-    let gone = is_gone(holder).then_some((*holder, *count as u64));
-    let beat = named(view, holder).map(|worker| worker.last_beat_ms).min();
-    let since = match (gone, beat) {
-        (Some(_), Some(beat)) => format!(", gone for {},", words(Duration::from_millis(beat))),
-        _ => String::new(),
-    };
+    let beat = gone_for(view, holder);
+    let gone = beat.map(|_| (*holder, *count as u64));
+    let since = beat.map_or_else(String::new, |beat| {
+        format!(", gone for {},", words(Duration::from_millis(beat)))
+    });
     let text = format!(
         ", {count} by `{}`{since} until in {}",
         holder_in_words(holder),
@@ -70,15 +76,10 @@ pub(super) fn held_by<'a>(
 
 /// Messages are leased by workers that are gone, and wait for the ends of their leases.
 pub(super) fn holder_gone(view: &QueueView, line: &Line) -> Option<Finding> {
-    let is_gone = |holder: &str| {
-        let mut all = named(view, holder).peekable();
-        all.peek().is_some() && all.all(|worker| worker.gone)
-    };
-    let left: Vec<Held<'_>> = leases(line).filter(|lease| is_gone(lease.holder)).collect();
+    let is_gone = |lease: &Held<'_>| gone_for(view, lease.holder).is_some();
+    let left: Vec<Held<'_>> = leases(line).filter(is_gone).collect();
     let last = left.iter().max_by_key(|lease| lease.left)?;
-    let beat = named(view, last.holder)
-        .map(|worker| worker.last_beat_ms)
-        .min()?;
+    let beat = gone_for(view, last.holder)?;
     let count = left
         .iter()
         .filter(|lease| lease.holder == last.holder)
@@ -187,10 +188,7 @@ pub(super) fn too_slow(view: &QueueView, line: &Line) -> Option<Finding> {
     let age = line.counters.oldest_ready?;
     // Leases that nobody extends belong to no consumer that works.
     let are_held = starves(view, line) && leases(line).all(|lease| lease.left > LEASED_LONG);
-    let has_a_cause = are_held
-        || view.limit(line).is_some()
-        || hanging(view, line).is_some()
-        || expiring(view, line).is_some();
+    let has_a_cause = are_held || view.limit(line).is_some();
     if depth.ready == 0 || depth.leased == 0 || age < SLOW || has_a_cause {
         return None;
     }
@@ -274,13 +272,19 @@ fn came_back(line: &Line) -> impl Iterator<Item = (&Message, u32)> {
     })
 }
 
+/// The new dead letters whose last lease expired.
+fn died_of_expiry<'a>(view: &QueueView, line: &'a Line) -> impl Iterator<Item = &'a DeadLetter> {
+    let now = view.now;
+    line.dead.iter().filter(move |letter| {
+        letter.reason == DeathReason::Expired && now.since(letter.died_at) < NEW_DEATHS
+    })
+}
+
 /// Leases expire under workers that live: their handlers block the runtime, so that it cannot extend the leases.
 pub(super) fn expiring(view: &QueueView, line: &Line) -> Option<Finding> {
     let counters = &line.counters;
-    let died = line.dead.iter().filter(|letter| {
-        letter.reason == DeathReason::Expired && view.now.since(letter.died_at) < NEW_DEATHS
-    });
-    let is_present = came_back(line).next().is_some() || died.count() > 0;
+    let is_present =
+        came_back(line).next().is_some() || died_of_expiry(view, line).next().is_some();
     let worker = view.workers.iter().find(|worker| !worker.gone)?;
     let is_much = counters.expired >= MANY_EXPIRED && counters.expired > counters.acked;
     if !is_present || !is_much || view.workers.iter().any(|worker| worker.gone) {
@@ -311,9 +315,7 @@ pub(super) fn expiring(view: &QueueView, line: &Line) -> Option<Finding> {
 pub(super) fn kills_its_process(view: &QueueView, line: &Line) -> Option<Finding> {
     let gone = view.workers.iter().filter(|worker| worker.gone);
     let gone: Vec<&WorkerInfo> = gone.collect();
-    let dead = line.dead.iter().filter(|letter| {
-        letter.reason == DeathReason::Expired && view.now.since(letter.died_at) < NEW_DEATHS
-    });
+    let dead = died_of_expiry(view, line);
     let dead = dead.map(|letter| (letter.id, &letter.headers, letter.attempts));
     let back = came_back(line).map(|(message, ended)| (message.id, &message.headers, ended));
     let (id, headers, ended) = back.chain(dead).max_by_key(|(_, _, ended)| *ended)?;

@@ -8,8 +8,8 @@ mod view;
 use std::{collections::BTreeMap, fmt, time::Duration};
 
 use queue_core::{
-    Backend, Counters, Facts, Page, Place, QueueConfig, QueueKind, QueueName, Result, Standing,
-    Timestamp, WORKER_LIST, sanitized,
+    Backend, Counters, Facts, Page, Place, QueueConfig, QueueKind, QueueName, Result, ServerFacts,
+    Standing, Timestamp, WORKER_LIST, sanitized,
 };
 use serde::Serialize;
 use serde_json::Value;
@@ -205,20 +205,24 @@ pub async fn diagnose(backend: &dyn Backend, queue: &str) -> Result<Diagnosis> {
     Ok(diagnosis)
 }
 
-/// The findings about the backend's server alone, for a backend without queues.
+/// A name under which nothing is stored: the facts of a server need none.
+const NO_QUEUE: &str = "qk-check";
+
+/// The state of the backend's server, if the backend can tell.
 ///
 /// # Errors
 ///
 /// Errors of the backend.
-pub async fn server_findings(backend: &dyn Backend) -> Result<Vec<Finding>> {
-    let none = QueueName::new("qk-check").expect("a name of letters");
-    let server = backend.facts(&none).await?.server;
-    let mut findings: Vec<Finding> = server
-        .iter()
-        .flat_map(|server| server::findings(server, &none))
-        .collect();
+pub async fn server_facts(backend: &dyn Backend) -> Result<Option<ServerFacts>> {
+    Ok(backend.facts(&QueueName::new(NO_QUEUE)?).await?.server)
+}
+
+/// The findings about a server alone, the worst first: for a backend without queues.
+pub fn server_findings(server: &ServerFacts) -> Vec<Finding> {
+    let none = QueueName::new(NO_QUEUE).expect("a name of letters");
+    let mut findings = server::findings(server, &none);
     findings.sort_by_key(|finding| (finding.severity, finding.problem));
-    Ok(findings)
+    findings
 }
 
 /// The finding about a clock that went back, as the leases of the first 100 queues show it.

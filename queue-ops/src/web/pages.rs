@@ -23,7 +23,7 @@ use super::{
 };
 use crate::{
     Sample, consumers::consumers_of, diagnose, duration_in_words as words, group_failures,
-    hex::hex, list_queues, open::open_leasing, open_grouped,
+    hex::hex, list_queues, open::open_leasing, open_grouped, server_facts,
 };
 
 /// Rows of a page.
@@ -498,9 +498,9 @@ pub(super) async fn workers(State(web): State<Web>, frame: Frame) -> Shown {
 }
 
 pub(super) async fn server(State(web): State<Web>, frame: Frame) -> Shown {
-    let facts = web.backend.facts(&name("qk-check")?).await?;
+    let server = server_facts(&*web.backend).await?;
     let content = html! {
-        @match facts.server {
+        @match server {
             None => { p { "The backend has no server, or its user may not ask about it." } }
             Some(server) => {
                 @if let Some(why) = &server.refuses_writes { div.finding.standstill { strong { "It refuses writes: " (why) } } }

@@ -1,7 +1,7 @@
 //! Commands about the server.
 
-use queue_core::{Backend, Error, QueueName, with_sources};
-use queue_ops::{Severity, clock_finding, duration_in_words, server_findings};
+use queue_core::{Backend, Error, with_sources};
+use queue_ops::{Severity, clock_finding, duration_in_words, server_facts, server_findings};
 use queue_redis::RedisBackend;
 use serde_json::json;
 
@@ -10,9 +10,6 @@ use crate::{
     output::{Output, table, write_line},
 };
 
-/// A name under which nothing is stored: the facts of a server need none.
-const NO_QUEUE: &str = "qk-check";
-
 /// Says that there are no queues. It names the server, since another may be meant, and the server's problems, since they
 /// may be why.
 pub(crate) async fn no_queues(backend: &dyn Backend, recipe: bool, output: &Output) -> Outcome {
@@ -20,13 +17,13 @@ pub(crate) async fn no_queues(backend: &dyn Backend, recipe: bool, output: &Outp
     let text = if recipe {
         "a published strategy keeps no list of its queues: name one".to_owned()
     } else {
-        let mut findings = server_findings(backend).await?;
+        let server = server_facts(backend).await?;
+        let mut findings = server.as_ref().map_or_else(Vec::new, server_findings);
         findings.retain(|finding| finding.severity != Severity::Note);
         well = findings.is_empty();
         let problems = findings.iter().map(|finding| format!("!! {finding}\n"));
         let problems: String = problems.collect();
-        let facts = backend.facts(&QueueName::new(NO_QUEUE)?).await?;
-        let address = facts.server.map(|server| format!(" at {}", server.address));
+        let address = server.map(|server| format!(" at {}", server.address));
         let address = address.unwrap_or_default();
         format!("{problems}no queues{address}; `--url` or QUEUE_URL names another server")
     };
@@ -45,8 +42,7 @@ pub(crate) async fn check(backend: Result<RedisBackend, Error>, output: &Output)
             return Ok(End::Findings);
         }
     };
-    let facts = backend.facts(&QueueName::new(NO_QUEUE)?).await?;
-    let Some(server) = facts.server else {
+    let Some(server) = server_facts(&backend).await? else {
         write_line("the user may not call INFO, so nothing is known of the server: give it +info")?;
         return Ok(End::Findings);
     };
