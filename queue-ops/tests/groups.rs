@@ -31,15 +31,13 @@ fn qk(server: &Server, arguments: &[&str]) -> (bool, String) {
     )
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn qk_shows_groups_as_the_page_does() {
+/// A server with the queue `order-steps` of the page.
+async fn order_steps() -> (Server, RedisBackend) {
     let server = Server::start().expect("a server");
-    let backend = RedisBackend::connect(&server.url())
-        .await
-        .expect("connects");
-    let open = |name| QueueName::new(name).expect("a name");
-    let config = GroupedConfig::default();
-    let steps = backend.open_grouped(&open("order-steps"), &config).await;
+    let backend = RedisBackend::connect(&server.url()).await;
+    let backend = backend.expect("connects");
+    let name = QueueName::new("order-steps").expect("a name");
+    let steps = backend.open_grouped(&name, &GroupedConfig::default()).await;
     let steps = steps.expect("opens");
     let keys = ["order-1", "order-1", "order-2"].map(|key| Push::from("step").with_group(key));
     steps.push(&keys).await.expect("pushes");
@@ -49,7 +47,17 @@ async fn qk_shows_groups_as_the_page_does() {
     steps.settle(&[retry]).await.expect("settles");
     let keys = ["order-3", "order-3"].map(|key| Push::from("step").with_group(key));
     steps.push(&keys).await.expect("pushes");
+    (server, backend)
+}
 
+fn groups(server: &Server) -> Vec<serde_json::Value> {
+    let (_, text) = qk(server, &["groups", "order-steps", "--json"]);
+    serde_json::from_str(&text).expect("JSON")
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn qk_shows_groups_as_the_page_does() {
+    let (server, _backend) = order_steps().await;
     let (is_well, text) = qk(&server, &["groups", "order-steps"]);
     assert!(is_well, "{text}");
     let lines: Vec<&str> = text.lines().collect();
@@ -64,72 +72,39 @@ async fn qk_shows_groups_as_the_page_does() {
             rest = &rest[at + part.len()..];
         }
     }
-    let (_, text) = qk(&server, &["groups", "order-steps", "--json"]);
-    let groups: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+    let groups = groups(&server);
     assert_eq!(groups[0]["key"], "order-3");
     assert_eq!(groups[2]["held_by"], 3);
+}
 
-    let of = |key: &str| {
-        let (_, text) = qk(&server, &["groups", "order-steps", "--json"]);
-        let groups: Vec<serde_json::Value> = serde_json::from_str(&text).expect("JSON");
-        groups
-            .into_iter()
-            .find(|group| group["key"] == key)
-            .expect("the group")
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn qk_pauses_and_rules_a_group_as_the_page_says() {
+    let (server, backend) = order_steps().await;
+    let qk = |command: &str| qk(&server, &command.split(' ').collect::<Vec<_>>());
+    let state = || {
+        let mut group = groups(&server).into_iter();
+        let group = group.find(|group| group["key"] == "order-3");
+        let group = group.expect("the group");
+        (group["weight"].clone(), group["may_run"].clone())
     };
-    let (is_well, text) = qk(
-        &server,
-        &[
-            "pause",
-            "order-steps",
-            "--group",
-            "order-3",
-            "--for-ms",
-            "7200000",
-        ],
-    );
-    assert!(
-        is_well && text.contains("order-3 is paused for 2 h"),
-        "{text}"
-    );
-    let rule = [
-        "rule",
-        "order-steps",
-        "order-3",
-        "--weight",
-        "4",
-        "--for-ms",
-        "3600000",
-    ];
-    let (is_well, text) = qk(&server, &rule);
+    let (is_well, text) = qk("pause order-steps --group order-3 --for-ms 7200000");
+    let words = "order-3 is paused for 2 h";
+    assert!(is_well && text.contains(words), "{text}");
+    let (is_well, text) = qk("rule order-steps order-3 --weight 4 --for-ms 3600000");
     assert!(is_well && text.contains("weight 4 for 60 min"), "{text}");
-    let group = of("order-3");
-    assert_eq!(
-        (&group["weight"], &group["may_run"]),
-        (&4.into(), &false.into())
-    );
-    assert!(qk(&server, &["resume", "order-steps", "--group", "order-3"]).0);
-    assert!(qk(&server, &["rule", "order-steps", "order-3", "--end"]).0);
-    let group = of("order-3");
-    assert_eq!(
-        (&group["weight"], &group["may_run"]),
-        (&1.into(), &true.into())
-    );
-    let (is_well, text) = qk(
-        &server,
-        &[&rule[..3], &["--at-once", "2", "--for-ms", "1000"]].concat(),
-    );
-    assert!(!is_well && text.contains("strict order"), "{text}");
-    assert!(
-        !qk(&server, &["pause", "order-steps", "--group", "order-3"]).0,
-        "for how long?"
-    );
+    assert_eq!(state(), (4.into(), false.into()));
+    assert!(qk("resume order-steps --group order-3").0);
+    assert!(qk("rule order-steps order-3 --end").0);
+    assert_eq!(state(), (1.into(), true.into()));
 
-    let plain = ReliableConfig::default();
-    backend
-        .open_reliable(&open("mails"), &plain)
-        .await
-        .expect("opens");
-    let (is_well, text) = qk(&server, &["groups", "mails"]);
+    let (is_well, text) = qk("rule order-steps order-3 --at-once 2 --for-ms 1000");
+    assert!(!is_well && text.contains("strict order"), "{text}");
+    let (is_well, _) = qk("pause order-steps --group order-3");
+    assert!(!is_well, "for how long?");
+    let mails = QueueName::new("mails").expect("a name");
+    let config = ReliableConfig::default();
+    let mails = backend.open_reliable(&mails, &config).await;
+    mails.expect("opens");
+    let (is_well, text) = qk("groups mails");
     assert!(!is_well && text.contains("a reliable queue"), "{text}");
 }

@@ -18,166 +18,101 @@ fn cause(site: &Site, queue: &str, example: &str) -> String {
         .to_owned()
 }
 
-/// A command, its status, its words, and the dead and the ready messages after it.
+/// A command, its status, its words (nothing here if they do not count), and the dead and the ready messages after it.
 type Case<'a> = (&'a str, i32, &'a str, &'a [u64], &'a [u64]);
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn dead_letters_are_chosen_by_id_cause_reason_or_all() {
+/// The dead and the ready messages of `Site::ten`.
+const DEAD: &[u64] = &[2, 3, 4];
+const READY: &[u64] = &[8, 9, 10];
+
+/// Runs each command on a queue of its own, `Q`.
+async fn play(cases: &[Case<'_>]) {
     let site = Site::start().await;
     site.ten("any").await;
     let customer = cause(&site, "any", "buried: no customer 7");
     let bank = cause(&site, "any", "buried: the bank is closed");
-    let (dead, ready) = (&[2, 3, 4][..], &[8, 9, 10][..]);
-    let none = "qk: no group of dead letters is called `1`: `qk dead groups Q` lists them by the names of their causes";
-    let cases: [Case<'_>; 23] = [
-        (
-            "dead revive Q 2",
-            0,
-            "1 of 1 revived",
-            &[3, 4],
-            &[8, 9, 10, 2],
-        ),
-        (
-            "dead revive Q 3 2",
-            0,
-            "2 of 2 revived",
-            &[4],
-            &[8, 9, 10, 3, 2],
-        ),
-        (
-            "dead revive Q 2 8",
-            1,
-            "8: no dead letter has this id\n1 of 2 revived",
-            &[3, 4],
-            &[8, 9, 10, 2],
-        ),
-        (
-            "dead revive Q --all",
-            1,
-            "would revive 3 dead letters (#2, #3, #4): say --yes",
-            dead,
-            ready,
-        ),
-        (
-            "dead revive Q --all --yes",
-            0,
-            "3 of 3 revived",
-            &[],
-            &[8, 9, 10, 2, 3, 4],
-        ),
-        (
-            "dead revive Q --all --yes --per-second 1000",
-            0,
-            "3 of 3 revived",
-            &[],
-            &[8, 9, 10, 2, 3, 4],
-        ),
-        (
-            "dead revive Q --reason customer",
-            1,
-            "would revive 2 dead letters (#2, #3): say --yes",
-            dead,
-            ready,
-        ),
-        (
-            "dead revive Q --reason customer --yes",
-            0,
-            "2 of 2 revived",
-            &[4],
-            &[8, 9, 10, 2, 3],
-        ),
-        (
-            "dead revive Q --reason nobody --yes",
-            1,
-            "no dead letter has 'nobody' in its reason: `qk dead groups Q`",
-            dead,
-            ready,
-        ),
-        (
-            "dead revive Q --group CUSTOMER",
-            1,
-            "would revive 2 dead letters (#2, #3): say --yes",
-            dead,
-            ready,
-        ),
-        (
-            "dead revive Q --group CUSTOMER --yes",
-            0,
-            "2 of 2 revived",
-            &[4],
-            &[8, 9, 10, 2, 3],
-        ),
-        ("dead revive Q --group 1 --yes", 2, none, dead, ready),
-        ("dead revive Q", 2, "", dead, ready),
-        ("dead revive Q 2 --all --yes", 2, "", dead, ready),
-        (
-            "dead discard Q 2",
-            1,
-            "would discard 1 dead letter (#2): say --yes",
-            dead,
-            ready,
-        ),
-        (
-            "dead discard Q 2 --yes",
-            0,
-            "1 of 1 discarded",
-            &[3, 4],
-            ready,
-        ),
-        (
-            "dead discard Q 2 8 --yes",
-            1,
-            "1 of 2 discarded",
-            &[3, 4],
-            ready,
-        ),
-        (
-            "dead discard Q --all",
-            1,
-            "would discard 3 dead letters (#2, #3, #4): say --yes",
-            dead,
-            ready,
-        ),
-        (
-            "dead discard Q --all --yes",
-            0,
-            "3 of 3 discarded",
-            &[],
-            ready,
-        ),
-        (
-            "dead discard Q --reason bank --yes",
-            0,
-            "1 of 1 discarded",
-            &[2, 3],
-            ready,
-        ),
-        (
-            "dead discard Q --group BANK --yes",
-            0,
-            "1 of 1 discarded",
-            &[2, 3],
-            ready,
-        ),
-        ("dead discard Q --group 1 --yes", 2, none, dead, ready),
-        ("dead discard Q --group 2 --yes", 2, "", dead, ready),
-    ];
-    for (number, (command, status, words, dead, ready)) in cases.into_iter().enumerate() {
+    for (number, (command, status, words, dead, ready)) in cases.iter().enumerate() {
         let queue = format!("queue-{number}");
         site.ten(&queue).await;
         let command = command.replace('Q', &queue).replace("CUSTOMER", &customer);
         let said = site.run(&command.replace("BANK", &bank));
-        assert_eq!(said.status, status, "{command}: {said:?}");
+        assert_eq!(said.status, *status, "{command}: {said:?}");
         if !words.is_empty() {
             assert_eq!(said.all(), words.replace('Q', &queue), "{command}");
         }
         let state = site.state(&queue).await.unwrap();
-        assert_eq!((&*state.dead, &*state.ready), (dead, ready), "{command}");
+        assert_eq!((&*state.dead, &*state.ready), (*dead, *ready), "{command}");
         assert_eq!(
             (&*state.delayed, &*state.leased),
             (&[1][..], &[5, 6, 7][..])
         );
     }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[rustfmt::skip]
+async fn dead_letters_are_chosen_by_their_ids() {
+    play(&[
+        ("dead revive Q 2", 0, "1 of 1 revived", &[3, 4], &[8, 9, 10, 2]),
+        ("dead revive Q 3 2", 0, "2 of 2 revived", &[4], &[8, 9, 10, 3, 2]),
+        ("dead revive Q 2 8", 1, "8: no dead letter has this id\n1 of 2 revived", &[3, 4], &[8, 9, 10, 2]),
+        ("dead discard Q 2", 1, "would discard 1 dead letter (#2): say --yes", DEAD, READY),
+        ("dead discard Q 2 --yes", 0, "1 of 1 discarded", &[3, 4], READY),
+        ("dead discard Q 2 8 --yes", 1, "1 of 2 discarded", &[3, 4], READY),
+    ])
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[rustfmt::skip]
+async fn all_dead_letters_are_chosen_with_a_yes() {
+    let all = &[8, 9, 10, 2, 3, 4];
+    play(&[
+        ("dead revive Q --all", 1, "would revive 3 dead letters (#2, #3, #4): say --yes", DEAD, READY),
+        ("dead revive Q --all --yes", 0, "3 of 3 revived", &[], all),
+        ("dead revive Q --all --yes --per-second 1000", 0, "3 of 3 revived", &[], all),
+        ("dead discard Q --all", 1, "would discard 3 dead letters (#2, #3, #4): say --yes", DEAD, READY),
+        ("dead discard Q --all --yes", 0, "3 of 3 discarded", &[], READY),
+    ])
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[rustfmt::skip]
+async fn dead_letters_are_chosen_by_a_part_of_their_reason() {
+    let none = "no dead letter has 'nobody' in its reason: `qk dead groups Q`";
+    play(&[
+        ("dead revive Q --reason customer", 1, "would revive 2 dead letters (#2, #3): say --yes", DEAD, READY),
+        ("dead revive Q --reason customer --yes", 0, "2 of 2 revived", &[4], &[8, 9, 10, 2, 3]),
+        ("dead revive Q --reason nobody --yes", 1, none, DEAD, READY),
+        ("dead discard Q --reason bank --yes", 0, "1 of 1 discarded", &[2, 3], READY),
+    ])
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[rustfmt::skip]
+async fn dead_letters_are_chosen_by_the_name_of_their_cause() {
+    let none = "qk: no group of dead letters is called `1`: `qk dead groups Q` lists them by the names of their causes";
+    play(&[
+        ("dead revive Q --group CUSTOMER", 1, "would revive 2 dead letters (#2, #3): say --yes", DEAD, READY),
+        ("dead revive Q --group CUSTOMER --yes", 0, "2 of 2 revived", &[4], &[8, 9, 10, 2, 3]),
+        ("dead revive Q --group 1 --yes", 2, none, DEAD, READY),
+        ("dead discard Q --group BANK --yes", 0, "1 of 1 discarded", &[2, 3], READY),
+        ("dead discard Q --group 1 --yes", 2, none, DEAD, READY),
+        ("dead discard Q --group 2 --yes", 2, "", DEAD, READY),
+    ])
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_choice_of_dead_letters_is_one_and_finds_some() {
+    play(&[
+        ("dead revive Q", 2, "", DEAD, READY),
+        ("dead revive Q 2 --all --yes", 2, "", DEAD, READY),
+    ])
+    .await;
+    let site = Site::start().await;
     site.queues.reliable("empty").open::<u64>().await.unwrap();
     let said = site.run("dead revive empty --all --yes");
     assert_eq!(

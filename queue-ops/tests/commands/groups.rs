@@ -23,20 +23,20 @@ async fn group(site: &Site, queue: &str, key: &str) -> Option<Group> {
         .find(|group| &*group.key == key.as_bytes())
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_group_is_paused_resumed_and_ruled_and_others_are_not() {
-    let site = Site::start().await;
+/// A queue with a message in each of four groups.
+async fn four_groups(site: &Site) {
     let config = GroupedConfig::loose(9);
-    let orders = site
-        .queues
-        .grouped("orders")
-        .config(config)
-        .open::<u64>()
-        .await
-        .unwrap();
+    let orders = site.queues.grouped("orders").config(config);
+    let orders = orders.open::<u64>().await.unwrap();
     for key in ["a", "b", "-c", HOSTILE] {
         orders.push(&1, key).await.unwrap();
     }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_group_is_paused_and_resumed_and_others_are_not() {
+    let site = Site::start().await;
+    four_groups(&site).await;
     for (arguments, words, paused) in [
         (
             &["pause", "orders", "--group", "a", "--for-ms", "3600000"][..],
@@ -85,6 +85,12 @@ async fn a_group_is_paused_resumed_and_ruled_and_others_are_not() {
             "the queue goes on"
         );
     }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_group_gets_a_rule_and_others_do_not() {
+    let site = Site::start().await;
+    four_groups(&site).await;
     let said = site.qk(&[
         "rule",
         "orders",
@@ -109,6 +115,12 @@ async fn a_group_is_paused_resumed_and_ruled_and_others_are_not() {
     assert_eq!((said.all().as_str(), said.status), ("a has no rule", 0));
     let freed = group(&site, "orders", "a").await.unwrap();
     assert_eq!((freed.weight, freed.at_once, freed.rule_ends), (1, 9, None));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_rule_or_pause_of_a_group_that_says_too_little_or_too_much_is_refused() {
+    let site = Site::start().await;
+    four_groups(&site).await;
     for command in [
         "pause orders --group a",
         "pause orders --for-ms 5",

@@ -170,7 +170,7 @@ async fn commands_keep_the_url_that_was_given() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn counters_consumers_and_messages_are_shown_as_they_are() {
+async fn counters_are_shown_as_they_are() {
     let site = Site::start().await;
     site.ten("orders").await;
     let stats = site.run("stats orders");
@@ -202,6 +202,12 @@ async fn counters_consumers_and_messages_are_shown_as_they_are() {
     );
     let json = site.run("--json stats orders").json();
     assert_eq!((&json["accepted"], &json["died"]), (&json!(10), &json!(3)));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn consumers_are_listed_with_what_they_hold() {
+    let site = Site::start().await;
+    site.ten("orders").await;
     let consumers = site.run("consumers orders");
     let table = rows(&consumers.out);
     assert_eq!(
@@ -219,6 +225,14 @@ async fn counters_consumers_and_messages_are_shown_as_they_are() {
         (&json[1]["holder"], &json[1]["leased"]),
         (&json!("web-1"), &json!(2))
     );
+    site.queues.reliable("none").open::<u64>().await.unwrap();
+    assert_eq!(site.run("consumers none").status, 1);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn messages_are_shown_place_by_place() {
+    let site = Site::start().await;
+    site.ten("orders").await;
     for (place, ids) in [
         ("ready", &[8, 9, 10][..]),
         ("delayed", &[1]),
@@ -249,6 +263,12 @@ async fn counters_consumers_and_messages_are_shown_as_they_are() {
         "402: card declined"
     );
     assert_eq!(site.run("peek orders dead").status, 2);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_message_is_shown_with_its_state() {
+    let site = Site::start().await;
+    site.ten("orders").await;
     for (id, words) in [
         (1, "due in 59 min; pushed "),
         (2, "dead after 1 attempt: buried: no customer 7"),
@@ -265,9 +285,6 @@ async fn counters_consumers_and_messages_are_shown_as_they_are() {
         site.run("show orders 5").all(),
         "gone: acked, cancelled or dropped, and no result is kept"
     );
-    let none = site.queues.reliable("none").open::<u64>().await.unwrap();
-    assert_eq!(site.run("consumers none").status, 1);
-    drop(none);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -28,83 +28,38 @@ async fn state(schedules: &Schedules) -> Vec<(String, bool)> {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[rustfmt::skip]
 async fn a_schedule_is_changed_in_its_ring_and_others_are_not() {
     let site = Site::start().await;
     let (usual, own) = (make(&site, "schedules").await, make(&site, "own").await);
-    let both = |hourly, nightly| {
-        vec![
-            ("hourly".to_owned(), hourly),
-            ("nightly".to_owned(), nightly),
-        ]
-    };
+    let both = |hourly, nightly| vec![("hourly".to_owned(), hourly), ("nightly".to_owned(), nightly)];
+    let none = "there is no schedule `weekly`";
     for (command, words, status, after) in [
-        (
-            "schedules disable nightly --ring own",
-            "nightly: disabled: no slot becomes ready",
-            0,
-            both(true, false),
-        ),
-        (
-            "schedules disable nightly --ring own",
-            "nightly: disabled: no slot becomes ready",
-            0,
-            both(true, false),
-        ),
-        (
-            "schedules run nightly --ring own",
-            "nightly: runs within a scheduler's poll interval",
-            0,
-            both(true, false),
-        ),
-        (
-            "schedules enable nightly --ring own",
-            "nightly: enabled",
-            0,
-            both(true, true),
-        ),
-        (
-            "schedules enable weekly --ring own",
-            "there is no schedule `weekly`",
-            1,
-            both(true, true),
-        ),
-        (
-            "schedules disable weekly --ring own",
-            "there is no schedule `weekly`",
-            1,
-            both(true, true),
-        ),
-        (
-            "schedules run weekly --ring own",
-            "there is no schedule `weekly`",
-            1,
-            both(true, true),
-        ),
-        (
-            "schedules remove weekly --ring own",
-            "there is no schedule `weekly`",
-            1,
-            both(true, true),
-        ),
-        (
-            "schedules remove hourly --ring own",
-            "hourly: removed",
-            0,
-            vec![("nightly".to_owned(), true)],
-        ),
+        ("disable nightly", "nightly: disabled: no slot becomes ready", 0, both(true, false)),
+        ("disable nightly", "nightly: disabled: no slot becomes ready", 0, both(true, false)),
+        ("run nightly", "nightly: runs within a scheduler's poll interval", 0, both(true, false)),
+        ("enable nightly", "nightly: enabled", 0, both(true, true)),
+        ("enable weekly", none, 1, both(true, true)),
+        ("disable weekly", none, 1, both(true, true)),
+        ("run weekly", none, 1, both(true, true)),
+        ("remove weekly", none, 1, both(true, true)),
+        ("remove hourly", "hourly: removed", 0, vec![("nightly".to_owned(), true)]),
     ] {
-        let said = site.run(command);
-        assert_eq!(
-            (said.all().as_str(), said.status),
-            (words, status),
-            "{command}"
-        );
+        let said = site.run(&format!("schedules {command} --ring own"));
+        assert_eq!((said.all().as_str(), said.status), (words, status), "{command}");
         assert_eq!(state(&own).await, after, "{command}");
         assert_eq!(state(&usual).await, both(true, true), "{command}");
     }
-    let said = site.run("schedules disable hourly");
-    assert_eq!(said.status, 0);
+    assert_eq!(site.run("schedules disable hourly").status, 0);
     assert_eq!(state(&usual).await, both(false, true));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_schedules_of_one_ring_are_listed() {
+    let site = Site::start().await;
+    let (usual, own) = (make(&site, "schedules").await, make(&site, "own").await);
+    usual.disable("hourly").await.unwrap();
+    own.remove("hourly").await.unwrap();
     let listed = site.run("--json schedules ls").json();
     assert_eq!(listed[0]["name"], "hourly");
     assert_eq!(
@@ -116,8 +71,20 @@ async fn a_schedule_is_changed_in_its_ring_and_others_are_not() {
         text.contains("nightly") && !text.contains("hourly"),
         "{text}"
     );
-    // The ring that a diagnosis was asked for is in its command.
+    let said = site.run("schedules ls --ring nothing");
+    assert_eq!(said.status, 2, "{said:?}");
+    let none = QueueName::new("nothing").unwrap();
+    let opened = site.queues.backend().open_stored(&none).await.unwrap();
+    assert!(opened.is_none(), "none was made");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_diagnosis_names_the_schedules_of_its_ring_and_its_queue() {
+    let site = Site::start().await;
+    let (usual, own) = (make(&site, "schedules").await, make(&site, "own").await);
+    usual.disable("hourly").await.unwrap();
     own.disable("nightly").await.unwrap();
+    // The ring that a diagnosis was asked for is in its command.
     let said = site.run("why orders --schedules own");
     assert!(
         said.out
@@ -136,17 +103,5 @@ async fn a_schedule_is_changed_in_its_ring_and_others_are_not() {
     assert!(
         !said.out.contains("nightly") && said.status == 0,
         "{said:?}"
-    );
-    let said = site.run("schedules ls --ring nothing");
-    assert_eq!(said.status, 2, "{said:?}");
-    let none = QueueName::new("nothing").unwrap();
-    assert!(
-        site.queues
-            .backend()
-            .open_stored(&none)
-            .await
-            .unwrap()
-            .is_none(),
-        "none was made"
     );
 }

@@ -42,15 +42,14 @@ fn states(url: &str) -> String {
     states.collect::<Vec<_>>().join(" ")
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn each_verb_acts_on_one_schedule_and_says_so() {
+/// Schedules of two rings on a server: `a`, `b` and `c` in the usual one, another `a` in `others`. `c` pushes to `mail`.
+async fn rings() -> (Server, Queues) {
     let server = Server::start().unwrap();
-    let url = server.url();
-    let queues = Queues::new(RedisBackend::connect(&url).await.unwrap());
+    let queues = Queues::new(RedisBackend::connect(&server.url()).await.unwrap());
     queues.reliable("orders").open::<u64>().await.unwrap();
     queues.reliable("mail").open::<u64>().await.unwrap();
     // No ring is made by a look.
-    assert_eq!(said(&url, &["schedules", "ls"]).1, 2);
+    assert_eq!(said(&server.url(), &["schedules", "ls"]).1, 2);
     for (ring, names) in [("schedules", &["b", "a", "c"][..]), ("others", &["a"])] {
         let schedules = Schedules::open(&queues, ring).await.unwrap();
         let mut scheduler = Scheduler::new(&schedules);
@@ -61,6 +60,32 @@ async fn each_verb_acts_on_one_schedule_and_says_so() {
             scheduler.add_push(yearly, queue, make).await.unwrap();
         }
     }
+    (server, queues)
+}
+
+/// The same with two more records: `later`, of a later version, and `torn`, which is damaged.
+async fn rings_with_unreadable_records() -> (Server, Queues) {
+    let (server, queues) = rings().await;
+    let ring = QueueName::new("schedules").unwrap();
+    let config = RotatingConfig::default();
+    let ring = queues.backend().open_rotating(&ring, &config);
+    let ring = ring.await.unwrap();
+    let known = json!({"definition": {"queue": "mail"}, "shards": 3}).to_string();
+    for (name, body) in [("later", known.as_bytes()), ("torn", b"\xff{")] {
+        let headers = [("schedule", name), ("version", "1")];
+        let headers = headers.map(|(name, value)| (name.to_owned(), value.to_owned()));
+        let item = Insert::new(body.to_vec()).with_headers(headers.into_iter().collect());
+        ring.insert_one(item.with_key(format!("{name}\n1")))
+            .await
+            .unwrap();
+    }
+    (server, queues)
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn each_verb_acts_on_one_schedule_and_says_so() {
+    let (server, _queues) = rings().await;
+    let url = server.url();
     assert_eq!(states(&url), "a+ b+ c+");
     let steps: [(&[&str], i32, &str, &str); 11] = [
         (&["disable", "b"], 0, "b: disabled", "a+ b- c+"),
@@ -95,27 +120,16 @@ async fn each_verb_acts_on_one_schedule_and_says_so() {
     }
     let (text, _) = said(&url, &["schedules", "ls", "--ring", "others"]);
     assert!(text.contains("disabled"), "{text}");
+}
 
-    // A record of a later version, and a damaged one.
-    let ring = QueueName::new("schedules").unwrap();
-    let ring = queues
-        .backend()
-        .open_rotating(&ring, &RotatingConfig::default())
-        .await
-        .unwrap();
-    let known = json!({"definition": {"queue": "mail"}, "shards": 3}).to_string();
-    for (name, body) in [("later", known.as_bytes()), ("torn", b"\xff{")] {
-        let headers = [("schedule", name), ("version", "1")];
-        let headers = headers.map(|(name, value)| (name.to_owned(), value.to_owned()));
-        let item = Insert::new(body.to_vec()).with_headers(headers.into_iter().collect());
-        ring.insert_one(item.with_key(format!("{name}\n1")))
-            .await
-            .unwrap();
-    }
-    assert_eq!(states(&url), "b+ c+ later- torn-");
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_unreadable_record_is_listed_with_its_problem() {
+    let (server, _queues) = rings_with_unreadable_records().await;
+    let url = server.url();
+    assert_eq!(states(&url), "a+ b+ c+ later- torn-");
     let all = listed(&url);
-    assert!(all[0].3.is_none() && all[1].3.is_none());
-    for (name, queue, _, problem) in &all[2..] {
+    assert!(all[..3].iter().all(|(.., problem)| problem.is_none()));
+    for (name, queue, _, problem) in &all[3..] {
         let problem = problem.as_deref().unwrap();
         assert!(
             problem.contains(&format!("the stored schedule `{name}` cannot be read")),
@@ -127,7 +141,12 @@ async fn each_verb_acts_on_one_schedule_and_says_so() {
     for name in ["later", "torn"] {
         assert!(text.contains(&format!("`{name}` cannot be read")), "{text}");
     }
-    // `qk why` names those of its queue, and as a note those that may be.
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn why_names_the_unreadable_records_of_its_queue_and_those_of_no_known_queue() {
+    let (server, _queues) = rings_with_unreadable_records().await;
+    let url = server.url();
     let (text, status) = said(&url, &["why", "mail"]);
     let first = text.lines().next().unwrap_or_default();
     assert!(
@@ -144,7 +163,12 @@ async fn each_verb_acts_on_one_schedule_and_says_so() {
         text.contains("!  mail: the schedule `later` does not run") && status == 1,
         "{text}"
     );
-    // The neighbours and the bad ones can be steered.
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_unreadable_record_can_be_removed_and_its_neighbours_changed() {
+    let (server, _queues) = rings_with_unreadable_records().await;
+    let url = server.url();
     for (arguments, expected) in [
         (["disable", "c"], 0),
         (["enable", "later"], 2),
@@ -157,7 +181,7 @@ async fn each_verb_acts_on_one_schedule_and_says_so() {
         let (text, status) = said(&url, &[&["schedules"], &arguments[..]].concat());
         assert_eq!(status, expected, "{arguments:?}: {text}");
     }
-    assert_eq!(states(&url), "b+ c-");
+    assert_eq!(states(&url), "a+ b+ c-");
 }
 
 /// A schedule whose slot is over, while no scheduler runs.

@@ -113,213 +113,248 @@ pub(crate) type Keep = Vec<tokio::task::JoinHandle<()>>;
 
 /// Makes a night. The returned tasks have to run until the diagnosis.
 pub(crate) async fn make(queues: &Queues, night: &str) -> Keep {
-    let config = ReliableConfig::default();
     let workers = QueueName::new(WORKER_LIST).unwrap();
     let removed = queues.backend().remove(&workers, Removal::EvenIfLeased);
     removed.await.unwrap();
     match night {
-        "paused" => {
-            let orders = queues
-                .reliable("orders")
-                .config(config)
-                .open::<u64>()
-                .await
-                .unwrap();
-            orders.push_all(&[1, 2, 3, 4, 5, 6, 7]).await.unwrap();
-            orders.queue().pause().await.unwrap();
-        }
-        "no consumer" => {
-            let orders = queues.reliable("orders").open::<u64>().await.unwrap();
-            orders.push_all(&[1, 2, 3, 4, 5]).await.unwrap();
-        }
-        "poison" => {
-            let orders = queues.reliable("orders").open::<u64>().await.unwrap();
-            orders.push(&1).await.unwrap();
-            fail_all(&**orders.queue(), "422: unknown article").await;
-        }
-        "hung worker" => {
-            let orders = queues.reliable("orders").open::<u64>().await.unwrap();
-            orders.push_all(&(0..50).collect::<Vec<_>>()).await.unwrap();
-            let holder = Some(Holder::new("vm, process 26399").unwrap());
-            let max = 50.try_into().unwrap();
-            let leased = orders
-                .queue()
-                .settle_and_lease(&[], max, 20 * HOUR, holder)
-                .await
-                .unwrap();
-            assert_eq!(leased.1.deliveries.len(), 50);
-        }
-        "wrong unit" => {
-            let orders = queues.delay("orders").open::<u64>().await.unwrap();
-            for order in 1..=3 {
-                // Thirty days, in milliseconds.
-                let delay = Duration::from_secs(30 * 86_400 * 1_000);
-                orders.push(&order, delay).await.unwrap();
-            }
-        }
-        "wrong clock" => {
-            let orders = queues.delay("orders").open::<u64>().await.unwrap();
-            let now = queues.backend().now().await.unwrap();
-            let since_1970 = Duration::from_millis(now.as_millis());
-            orders.push(&1, since_1970).await.unwrap();
-        }
-        "full" => {
-            let orders = queues.bounded("orders", 10).open::<u64>().await.unwrap();
-            for order in 0..10 {
-                orders
-                    .push(&order, Overflow::Reject)
-                    .await
-                    .unwrap()
-                    .id()
-                    .unwrap();
-            }
-            return (0..3)
-                .map(|order: u64| {
-                    let orders = orders.clone();
-                    tokio::spawn(async move {
-                        let wait = orders.message(&order).wait(HOUR).send().await;
-                        panic!("there was room: {wait:?}");
-                    })
-                })
-                .collect();
-        }
-        "limited" => {
-            let config = config.with_rate(2, 2 * HOUR);
-            let orders = queues
-                .reliable("orders")
-                .config(config)
-                .open::<u64>()
-                .await
-                .unwrap();
-            orders.push_all(&[1, 2, 3, 4, 5]).await.unwrap();
-            for delivery in orders.receive_batch(5, HOUR, Duration::ZERO).await.unwrap() {
-                delivery.ack().await.unwrap();
-            }
-            // A consumer that waits does not make it a lost wake-up.
-            return vec![tokio::spawn(async move {
-                orders.receive(HOUR, HOUR).await.map(drop).unwrap();
-            })];
-        }
-        "one tenant takes everything" => {
-            let orders = queues
-                .grouped("orders")
-                .loose(100)
-                .open::<u64>()
-                .await
-                .unwrap();
-            orders
-                .push_all(&[1, 2, 3, 4, 5].map(|order: u64| (order, "big")))
-                .await
-                .unwrap();
-            assert_eq!(lease(&**orders.queue(), 4).await, 4);
-            for tenant in ["a", "b", "c"] {
-                orders.push(&6, tenant).await.unwrap();
-            }
-        }
-        "a group waits" => {
-            let orders = queues.grouped("orders").open().await.unwrap();
-            orders
-                .push_all(&[1, 2, 3].map(|order: u64| (order, "order-1")))
-                .await
-                .unwrap();
-            fail_all(&**orders.queue(), "422: unknown article").await;
-            return waits(orders);
-        }
-        "a paused group" => {
-            let orders = queues.grouped("orders").open().await.unwrap();
-            orders
-                .push_all(&[1, 2, 3].map(|order: u64| (order, "order-1")))
-                .await
-                .unwrap();
-            orders.queue().pause_group("order-1", HOUR).await.unwrap();
-            return waits(orders);
-        }
-        "a parked group" => {
-            let ledger = GroupedConfig::default().with_on_death(OnDeath::Park);
-            let orders = queues
-                .grouped("orders")
-                .config(ledger)
-                .open()
-                .await
-                .unwrap();
-            orders
-                .push_all(&[1, 2, 3].map(|order: u64| (order, "order-1")))
-                .await
-                .unwrap();
-            let first = orders.receive(HOUR, Duration::ZERO).await.unwrap().unwrap();
-            first.bury("422: unknown article").await.unwrap();
-            return waits(orders);
-        }
-        "undecodable" => {
-            let orders = queues.reliable("orders").open::<u64>().await.unwrap();
-            orders.push_all(&[1, 2, 3]).await.unwrap();
-            fail_all(&**orders.queue(), "cannot decode: unknown variant `ShipTo`").await;
-        }
-        "dead letters" => {
-            let orders = queues.reliable("orders").open::<u64>().await.unwrap();
-            orders.push_all(&[1, 2, 3, 4]).await.unwrap();
-            for order in 1..=4 {
-                let delivery = orders
-                    .queue()
-                    .receive_one(HOUR, Duration::ZERO)
-                    .await
-                    .unwrap()
-                    .unwrap();
-                let why = match order {
-                    4 => "the bank is closed".to_owned(),
-                    _ => format!("order {order}: no article \"rose\""),
-                };
-                let buried = Settlement::bury(delivery.receipt, why);
-                let settled = orders.queue().settle_one(buried).await.unwrap();
-                assert_eq!(settled, Settled::Dead);
-            }
-        }
-        "a limit held by the dead" => {
-            let config = config.with_at_once(2);
-            let orders = queues.reliable("orders").config(config);
-            let orders = orders.open::<u64>().await.unwrap();
-            orders.push_all(&[1, 2, 3, 4, 5]).await.unwrap();
-            register(queues, 7, MILLI).await;
-            assert_eq!(lease_as(&**orders.queue(), 7, HOUR).await, 2);
-        }
-        "a job kills its process" => {
-            let orders = queues.reliable("orders").max_attempts(9);
-            let orders = orders.open::<u64>().await.unwrap();
-            let resize = Push::new("1").with_headers(Headers::new().with_job("resize"));
-            let pushed = orders.queue().push(&[resize, Push::new("2")]).await;
-            assert_eq!(pushed.unwrap().len(), 2);
-            for process in 1..=3 {
-                register(queues, process, MILLI).await;
-                let lease = Duration::from_millis(10);
-                let held = orders.queue().receive(1, lease, Duration::ZERO).await;
-                assert_eq!(held.unwrap()[0].receipt.id, MessageId::new(1));
-                tokio::time::sleep(2 * lease).await;
-            }
-        }
-        "handlers block" => {
-            let orders = queues.reliable("orders").open::<u64>().await.unwrap();
-            orders.push_all(&[1, 2, 3, 4, 5, 6]).await.unwrap();
-            register(queues, 8, HOUR).await;
-            let lease = Duration::from_millis(10);
-            assert_eq!(lease_as(&**orders.queue(), 8, lease).await, 6);
-            tokio::time::sleep(2 * lease).await;
-            assert_eq!(lease_as(&**orders.queue(), 8, HOUR).await, 6);
-        }
-        "well" => {
-            let orders = queues.reliable("orders").open::<u64>().await.unwrap();
-            orders.push(&1).await.unwrap();
-            let queue = orders.clone();
-            return vec![tokio::spawn(async move {
-                loop {
-                    if let Some(delivery) = queue.receive(HOUR, HOUR).await.unwrap() {
-                        delivery.ack().await.unwrap();
-                    }
-                }
-            })];
-        }
+        "paused" => paused(queues).await,
+        "no consumer" => no_consumer(queues).await,
+        "poison" => poison(queues).await,
+        "hung worker" => hung_worker(queues).await,
+        "wrong unit" => wrong_unit(queues).await,
+        "wrong clock" => wrong_clock(queues).await,
+        "full" => return full(queues).await,
+        "limited" => return limited(queues).await,
+        "one tenant takes everything" => one_tenant_takes_everything(queues).await,
+        "a group waits" => return a_group_waits(queues).await,
+        "a paused group" => return a_paused_group(queues).await,
+        "a parked group" => return a_parked_group(queues).await,
+        "undecodable" => undecodable(queues).await,
+        "dead letters" => dead_letters(queues).await,
+        "a limit held by the dead" => a_limit_held_by_the_dead(queues).await,
+        "a job kills its process" => a_job_kills_its_process(queues).await,
+        "handlers block" => handlers_block(queues).await,
+        "well" => return well(queues).await,
         other => panic!("no night {other}"),
     }
     Vec::new()
+}
+
+async fn paused(queues: &Queues) {
+    let orders = queues
+        .reliable("orders")
+        .config(ReliableConfig::default())
+        .open::<u64>()
+        .await
+        .unwrap();
+    orders.push_all(&[1, 2, 3, 4, 5, 6, 7]).await.unwrap();
+    orders.queue().pause().await.unwrap();
+}
+
+async fn no_consumer(queues: &Queues) {
+    let orders = queues.reliable("orders").open::<u64>().await.unwrap();
+    orders.push_all(&[1, 2, 3, 4, 5]).await.unwrap();
+}
+
+async fn poison(queues: &Queues) {
+    let orders = queues.reliable("orders").open::<u64>().await.unwrap();
+    orders.push(&1).await.unwrap();
+    fail_all(&**orders.queue(), "422: unknown article").await;
+}
+
+async fn hung_worker(queues: &Queues) {
+    let orders = queues.reliable("orders").open::<u64>().await.unwrap();
+    orders.push_all(&(0..50).collect::<Vec<_>>()).await.unwrap();
+    let holder = Some(Holder::new("vm, process 26399").unwrap());
+    let max = 50.try_into().unwrap();
+    let leased = orders
+        .queue()
+        .settle_and_lease(&[], max, 20 * HOUR, holder)
+        .await
+        .unwrap();
+    assert_eq!(leased.1.deliveries.len(), 50);
+}
+
+async fn wrong_unit(queues: &Queues) {
+    let orders = queues.delay("orders").open::<u64>().await.unwrap();
+    for order in 1..=3 {
+        // Thirty days, in milliseconds.
+        let delay = Duration::from_secs(30 * 86_400 * 1_000);
+        orders.push(&order, delay).await.unwrap();
+    }
+}
+
+async fn wrong_clock(queues: &Queues) {
+    let orders = queues.delay("orders").open::<u64>().await.unwrap();
+    let now = queues.backend().now().await.unwrap();
+    let since_1970 = Duration::from_millis(now.as_millis());
+    orders.push(&1, since_1970).await.unwrap();
+}
+
+async fn full(queues: &Queues) -> Keep {
+    let orders = queues.bounded("orders", 10).open::<u64>().await.unwrap();
+    for order in 0..10 {
+        orders
+            .push(&order, Overflow::Reject)
+            .await
+            .unwrap()
+            .id()
+            .unwrap();
+    }
+    (0..3)
+        .map(|order: u64| {
+            let orders = orders.clone();
+            tokio::spawn(async move {
+                let wait = orders.message(&order).wait(HOUR).send().await;
+                panic!("there was room: {wait:?}");
+            })
+        })
+        .collect()
+}
+
+async fn limited(queues: &Queues) -> Keep {
+    let config = ReliableConfig::default().with_rate(2, 2 * HOUR);
+    let orders = queues
+        .reliable("orders")
+        .config(config)
+        .open::<u64>()
+        .await
+        .unwrap();
+    orders.push_all(&[1, 2, 3, 4, 5]).await.unwrap();
+    for delivery in orders.receive_batch(5, HOUR, Duration::ZERO).await.unwrap() {
+        delivery.ack().await.unwrap();
+    }
+    // A consumer that waits does not make it a lost wake-up.
+    vec![tokio::spawn(async move {
+        orders.receive(HOUR, HOUR).await.map(drop).unwrap();
+    })]
+}
+
+async fn one_tenant_takes_everything(queues: &Queues) {
+    let orders = queues
+        .grouped("orders")
+        .loose(100)
+        .open::<u64>()
+        .await
+        .unwrap();
+    orders
+        .push_all(&[1, 2, 3, 4, 5].map(|order: u64| (order, "big")))
+        .await
+        .unwrap();
+    assert_eq!(lease(&**orders.queue(), 4).await, 4);
+    for tenant in ["a", "b", "c"] {
+        orders.push(&6, tenant).await.unwrap();
+    }
+}
+
+async fn a_group_waits(queues: &Queues) -> Keep {
+    let orders = queues.grouped("orders").open().await.unwrap();
+    orders
+        .push_all(&[1, 2, 3].map(|order: u64| (order, "order-1")))
+        .await
+        .unwrap();
+    fail_all(&**orders.queue(), "422: unknown article").await;
+    waits(orders)
+}
+
+async fn a_paused_group(queues: &Queues) -> Keep {
+    let orders = queues.grouped("orders").open().await.unwrap();
+    orders
+        .push_all(&[1, 2, 3].map(|order: u64| (order, "order-1")))
+        .await
+        .unwrap();
+    orders.queue().pause_group("order-1", HOUR).await.unwrap();
+    waits(orders)
+}
+
+async fn a_parked_group(queues: &Queues) -> Keep {
+    let ledger = GroupedConfig::default().with_on_death(OnDeath::Park);
+    let orders = queues
+        .grouped("orders")
+        .config(ledger)
+        .open()
+        .await
+        .unwrap();
+    orders
+        .push_all(&[1, 2, 3].map(|order: u64| (order, "order-1")))
+        .await
+        .unwrap();
+    let first = orders.receive(HOUR, Duration::ZERO).await.unwrap().unwrap();
+    first.bury("422: unknown article").await.unwrap();
+    waits(orders)
+}
+
+async fn undecodable(queues: &Queues) {
+    let orders = queues.reliable("orders").open::<u64>().await.unwrap();
+    orders.push_all(&[1, 2, 3]).await.unwrap();
+    fail_all(&**orders.queue(), "cannot decode: unknown variant `ShipTo`").await;
+}
+
+async fn dead_letters(queues: &Queues) {
+    let orders = queues.reliable("orders").open::<u64>().await.unwrap();
+    orders.push_all(&[1, 2, 3, 4]).await.unwrap();
+    for order in 1..=4 {
+        let delivery = orders
+            .queue()
+            .receive_one(HOUR, Duration::ZERO)
+            .await
+            .unwrap()
+            .unwrap();
+        let why = match order {
+            4 => "the bank is closed".to_owned(),
+            _ => format!("order {order}: no article \"rose\""),
+        };
+        let buried = Settlement::bury(delivery.receipt, why);
+        let settled = orders.queue().settle_one(buried).await.unwrap();
+        assert_eq!(settled, Settled::Dead);
+    }
+}
+
+async fn a_limit_held_by_the_dead(queues: &Queues) {
+    let config = ReliableConfig::default().with_at_once(2);
+    let orders = queues.reliable("orders").config(config);
+    let orders = orders.open::<u64>().await.unwrap();
+    orders.push_all(&[1, 2, 3, 4, 5]).await.unwrap();
+    register(queues, 7, MILLI).await;
+    assert_eq!(lease_as(&**orders.queue(), 7, HOUR).await, 2);
+}
+
+async fn a_job_kills_its_process(queues: &Queues) {
+    let orders = queues.reliable("orders").max_attempts(9);
+    let orders = orders.open::<u64>().await.unwrap();
+    let resize = Push::new("1").with_headers(Headers::new().with_job("resize"));
+    let pushed = orders.queue().push(&[resize, Push::new("2")]).await;
+    assert_eq!(pushed.unwrap().len(), 2);
+    for process in 1..=3 {
+        register(queues, process, MILLI).await;
+        let lease = Duration::from_millis(10);
+        let held = orders.queue().receive(1, lease, Duration::ZERO).await;
+        assert_eq!(held.unwrap()[0].receipt.id, MessageId::new(1));
+        tokio::time::sleep(2 * lease).await;
+    }
+}
+
+async fn handlers_block(queues: &Queues) {
+    let orders = queues.reliable("orders").open::<u64>().await.unwrap();
+    orders.push_all(&[1, 2, 3, 4, 5, 6]).await.unwrap();
+    register(queues, 8, HOUR).await;
+    let lease = Duration::from_millis(10);
+    assert_eq!(lease_as(&**orders.queue(), 8, lease).await, 6);
+    tokio::time::sleep(2 * lease).await;
+    assert_eq!(lease_as(&**orders.queue(), 8, HOUR).await, 6);
+}
+
+async fn well(queues: &Queues) -> Keep {
+    let orders = queues.reliable("orders").open::<u64>().await.unwrap();
+    orders.push(&1).await.unwrap();
+    let queue = orders.clone();
+    vec![tokio::spawn(async move {
+        loop {
+            if let Some(delivery) = queue.receive(HOUR, HOUR).await.unwrap() {
+                delivery.ack().await.unwrap();
+            }
+        }
+    })]
 }
 
 const MILLI: Duration = Duration::from_millis(1);

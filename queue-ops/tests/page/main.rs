@@ -7,6 +7,8 @@ mod large;
 mod links;
 mod machines;
 mod redacted;
+#[cfg(feature = "schedules")]
+mod schedules;
 mod shown;
 mod site;
 mod verbs;

@@ -7,7 +7,6 @@ use queue_core::{
     KeptResult, Leasing, LeasingExt, OnDeath, Page, Place, Push, Queues, Settlement,
 };
 use queue_memory::MemoryBackend;
-use queue_ops::web::Web;
 
 use crate::site::{HOUR, Site};
 
@@ -103,22 +102,21 @@ async fn nothing_of_what_users_wrote_is_on_any_surface() {
     }
 }
 
-#[tokio::test(start_paused = true)]
-async fn an_operator_acts_on_failures_and_groups_that_are_hidden() {
+/// The queue of secrets, and the same as an operator sees it, to whom the program shows two bytes of each body.
+async fn seen() -> (Arc<dyn GroupedQueue>, Arc<dyn GroupedQueue>) {
     let backend: Arc<dyn Backend> = Arc::new(MemoryBackend::new());
-    let queues = Queues::from(Arc::clone(&backend));
-    let queue = with_secrets(&queues).await;
-    let hidden = queue_ops::redacted(Arc::clone(&backend), |_, body| {
-        Some(body.slice(..body.len().min(2)))
-    });
-    let seen = queue_ops::open_grouped(&*hidden, &"orders".parse().expect("a name"))
-        .await
-        .expect("opens");
+    let queue = with_secrets(&Queues::from(Arc::clone(&backend))).await;
+    let hidden = queue_ops::redacted(backend, |_, body| Some(body.slice(..body.len().min(2))));
+    let name = "orders".parse().expect("a name");
+    let seen = queue_ops::open_grouped(&*hidden, &name).await;
+    (queue, seen.expect("opens"))
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_operator_sees_what_the_program_lets_be_seen() {
+    let (_, seen) = seen().await;
     let letters = seen.dead_letters(Page::first(9)).await.expect("lists");
-    assert_eq!(
-        letters.entries[0].body, "\"s",
-        "as the program lets it be seen"
-    );
+    assert_eq!(letters.entries[0].body, "\"s");
     assert_eq!(letters.entries[0].headers.job(), Some("mail"));
     for place in Place::ALL {
         let peeked = seen.peek(place, Page::first(9)).await.expect("peeks");
@@ -132,60 +130,39 @@ async fn an_operator_acts_on_failures_and_groups_that_are_hidden() {
     for letter in &letters.entries {
         assert!(!format!("{letter:?}").contains(SECRET), "{letter:?}");
     }
-    let groups = |groups: Vec<Group>| -> Vec<Bytes> {
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_hidden_group_has_one_name_by_which_an_operator_resumes_it() {
+    let (queue, seen) = seen().await;
+    let parked = async |queue: &dyn GroupedQueue| -> Vec<Bytes> {
+        let groups = queue.groups(Page::first(9)).await.expect("lists").entries;
         let parked = groups.into_iter().filter(Group::is_paused);
         parked.map(|group| group.key).collect()
     };
-    let shown = groups(seen.groups(Page::first(9)).await.expect("lists").entries);
+    let letters = seen.dead_letters(Page::first(9)).await.expect("lists");
+    let shown = parked(&*seen).await;
     assert_eq!(shown.len(), 1);
-    assert_eq!(
-        letters.entries[0].group.as_ref(),
-        Some(&shown[0]),
-        "one text, one name"
-    );
+    assert_eq!(letters.entries[0].group.as_ref(), Some(&shown[0]));
     seen.resume_group(shown[0].clone()).await.expect("resumes");
-    let parked = groups(queue.groups(Page::first(9)).await.expect("lists").entries);
-    assert_eq!(parked, [""; 0], "the group itself was resumed");
-    // One cause stays one cause.
-    let same = ["order 7: no paper", "order 8: no paper", "order 8: no ink"];
-    for why in same {
-        let held = queue
-            .receive_one(HOUR, Duration::ZERO)
-            .await
-            .expect("leases");
-        let Some(held) = held else {
-            queue
-                .push_one(Push::from("m").with_group("k"))
-                .await
-                .expect("pushes")
-                .id()
-                .unwrap();
-            let held = queue
-                .receive_one(HOUR, Duration::ZERO)
-                .await
-                .expect("leases");
-            let held = held.expect("it is ready");
-            queue
-                .settle(&[Settlement::bury(held.receipt, why)])
-                .await
-                .expect("buries");
-            queue.resume_group("k").await.expect("resumes");
-            continue;
-        };
-        queue
-            .settle(&[Settlement::bury(held.receipt, why)])
-            .await
-            .expect("buries");
+    assert_eq!(parked(&*queue).await, [""; 0]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_hidden_cause_stays_one_cause() {
+    let (queue, seen) = seen().await;
+    for why in ["order 7: no paper", "order 8: no paper", "order 8: no ink"] {
+        let message = Push::from("m").with_group("k");
+        let pushed = queue.push_one(message).await.expect("pushes");
+        pushed.id().unwrap();
+        let held = queue.receive_one(HOUR, Duration::ZERO).await;
+        let held = held.expect("leases").expect("it is ready");
+        let bury = Settlement::bury(held.receipt, why);
+        queue.settle(&[bury]).await.expect("buries");
+        queue.resume_group("k").await.expect("resumes");
     }
-    let letters = seen
-        .dead_letters(Page::first(9))
-        .await
-        .expect("lists")
-        .entries;
-    let counts: Vec<u64> = queue_ops::group_failures(&letters)
-        .iter()
-        .map(|group| group.count)
-        .collect();
+    let letters = seen.dead_letters(Page::first(9)).await.expect("lists");
+    let groups = queue_ops::group_failures(&letters.entries);
+    let counts: Vec<u64> = groups.iter().map(|group| group.count).collect();
     assert_eq!(counts, [2, 1, 1]);
-    let _ = Web::new(hidden);
 }

@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use queue_core::{
     Backend, Bytes, Headers, Holder, KeptResult, Leasing, LeasingExt, Overflow, Push, Queues,
-    Settled, Settlement, WorkerRecord, WorkerRegistration,
+    Receipt, ReliableQueue, Settled, Settlement, WorkerRecord, WorkerRegistration,
 };
 use queue_memory::MemoryBackend;
 use queue_ops::web::Web;
@@ -83,27 +83,24 @@ async fn queues_with_findings_come_first_and_each_has_its_own_numbers() {
     assert!(Site::new().page("/").await.contains("There are no queues"));
 }
 
-#[tokio::test(start_paused = true)]
-async fn samples_give_rates_findings_and_a_script() {
+/// Six seconds of a site that is sampled: `z-stuck` stands still, `a-busy` handles ten messages a second.
+async fn sampled() -> Site {
     let site = Site::with(|web| web.sample_every(Duration::from_secs(2)));
-    let (stuck, busy) = (
-        site.reliable("a-busy").await,
-        site.reliable("z-stuck").await,
-    );
-    let (busy, stuck) = (stuck, busy);
-    push(&*stuck, "x").await;
+    let busy = site.reliable("a-busy").await;
+    push(&*site.reliable("z-stuck").await, "x").await;
     tokio::time::sleep(Duration::from_millis(2_100)).await;
     for _ in 0..60 {
         push(&*busy, "x").await;
-        let one = busy
-            .receive_one(HOUR, Duration::ZERO)
-            .await
-            .unwrap()
-            .unwrap();
-        let settled = busy.settle_one(Settlement::ack(one.receipt)).await.unwrap();
-        assert_eq!(settled, Settled::Done);
+        let ack = Settlement::ack(next(&*busy).await);
+        assert_eq!(busy.settle_one(ack).await.unwrap(), Settled::Done);
         tokio::time::sleep(Duration::from_millis(100)).await;
     }
+    site
+}
+
+#[tokio::test(start_paused = true)]
+async fn samples_give_rates_and_findings() {
+    let site = sampled().await;
     let page = site.page("/").await;
     let shown = cells(&page, 0, 0, 10);
     assert_eq!(
@@ -120,7 +117,11 @@ async fn samples_give_rates_findings_and_a_script() {
         let rate: f64 = rate.parse().expect("a rate");
         assert!((8.0..12.0).contains(&rate), "{shown:?}");
     }
-    assert!(page.contains("/live.js") && page.contains("data-events=\"/events\""));
+}
+
+#[tokio::test(start_paused = true)]
+async fn samples_draw_what_came_in_and_what_went_out() {
+    let site = sampled().await;
     let own = site.page("/queues/a-busy").await;
     assert!(
         own.contains("<svg") && own.contains("class=\"pushed\" points=\""),
@@ -144,6 +145,14 @@ async fn samples_give_rates_findings_and_a_script() {
         own.contains("the last ") && own.contains("at most "),
         "{own}"
     );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_page_has_a_script_only_where_samples_are_taken() {
+    let site = Site::with(|web| web.sample_every(Duration::from_secs(2)));
+    site.reliable("orders").await;
+    let page = site.page("/").await;
+    assert!(page.contains("/live.js") && page.contains("data-events=\"/events\""));
     let still = Site::new();
     still.reliable("orders").await;
     for path in ["/", "/queues/orders", "/workers"] {
@@ -151,27 +160,21 @@ async fn samples_give_rates_findings_and_a_script() {
             !still.page(path).await.contains("<script"),
             "nothing is sampled: {path}"
         );
-        site.reliable("orders").await;
         assert!(site.page(path).await.contains("<script"), "{path}");
     }
 }
 
-/// Each place lists its own messages, in their order, each with its own facts.
-#[tokio::test(start_paused = true)]
-async fn a_place_shows_its_messages_and_no_others() {
-    let site = Site::signed_in().await;
+/// Two messages in each place: ready 30 s ago, leased and delayed 60 s ago. Returns the tokens of the two leases.
+async fn two_in_each_place(site: &Site) -> [String; 2] {
     let queue = site.reliable("orders").await;
-    let holder = |name: &str| Some(Holder::new(name).unwrap());
     for body in ["one", "two", "three", "four"] {
         push(&*queue, body).await;
     }
     let mut receipts = Vec::new();
     for name in ["web-1", "web-2", "web-3", "web-4"] {
-        let leased = queue
-            .settle_and_lease(&[], 1.try_into().unwrap(), HOUR, holder(name))
-            .await
-            .unwrap();
-        receipts.push(leased.1.deliveries[0].receipt);
+        let holder = Some(Holder::new(name).unwrap());
+        let leased = queue.settle_and_lease(&[], 1.try_into().unwrap(), HOUR, holder);
+        receipts.push(leased.await.unwrap().1.deliveries[0].receipt);
     }
     let settlements = [
         Settlement::retry_because(receipts[2], HOUR, "402: declined"),
@@ -182,85 +185,57 @@ async fn a_place_shows_its_messages_and_no_others() {
     push(&*queue, "five").await;
     push(&*queue, "six").await;
     tokio::time::advance(Duration::from_secs(30)).await;
+    [0, 1].map(|at| receipts[at].token.to_string())
+}
 
-    let table = async |place: &str| {
-        cells(
-            &site.page(&format!("/queues/orders/in/{place}")).await,
-            0,
-            0,
-            7,
-        )
-    };
-    let row = |cells: [&str; 7]| cells.map(str::to_owned).to_vec();
+/// The table of the page of this place.
+async fn in_place(site: &Site, place: &str) -> Vec<Vec<String>> {
+    let page = site.page(&format!("/queues/orders/in/{place}")).await;
+    cells(&page, 0, 0, 7)
+}
+
+/// Each place lists its own messages, in their order, each with its own facts.
+#[tokio::test(start_paused = true)]
+#[rustfmt::skip]
+async fn a_place_shows_its_messages_and_no_others() {
+    let site = Site::signed_in().await;
+    two_in_each_place(&site).await;
     assert_eq!(
-        table("ready").await,
+        in_place(&site, "ready").await,
         [
-            row(["#5", "ready", "0", "30 s", "job of five", "", "five"]),
-            row(["#6", "ready", "0", "30 s", "job of six", "", "six"]),
+            ["#5", "ready", "0", "30 s", "job of five", "", "five"],
+            ["#6", "ready", "0", "30 s", "job of six", "", "six"],
         ]
     );
     assert_eq!(
-        table("leased").await,
+        in_place(&site, "leased").await,
         [
-            row([
-                "#1",
-                "leased by web-1 for 59 min Release",
-                "1",
-                "60 s",
-                "job of one",
-                "",
-                "one"
-            ]),
-            row([
-                "#2",
-                "leased by web-2 for 59 min Release",
-                "1",
-                "60 s",
-                "job of two",
-                "",
-                "two"
-            ]),
+            ["#1", "leased by web-1 for 59 min Release", "1", "60 s", "job of one", "", "one"],
+            ["#2", "leased by web-2 for 59 min Release", "1", "60 s", "job of two", "", "two"],
         ]
     );
     assert_eq!(
-        table("delayed").await,
+        in_place(&site, "delayed").await,
         [
-            row([
-                "#3",
-                "due in 59 min",
-                "1",
-                "60 s",
-                "job of three",
-                "402: declined",
-                "three"
-            ]),
-            row([
-                "#4",
-                "due in 119 min",
-                "1",
-                "60 s",
-                "job of four",
-                "503: busy",
-                "four"
-            ]),
+            ["#3", "due in 59 min", "1", "60 s", "job of three", "402: declined", "three"],
+            ["#4", "due in 119 min", "1", "60 s", "job of four", "503: busy", "four"],
         ]
     );
-    // Each button releases its own message.
+}
+
+#[tokio::test(start_paused = true)]
+async fn each_button_of_a_lease_releases_its_own_message() {
+    let site = Site::signed_in().await;
+    let [_, token] = two_in_each_place(&site).await;
     let forms = Form::all(&site.page("/queues/orders/in/leased").await);
     assert_eq!(forms.len(), 2);
     assert_eq!(forms[1].to, "/queues/orders/messages/2");
-    assert_eq!(
-        forms[1].fields[1],
-        ("token".to_owned(), receipts[1].token.to_string())
-    );
+    assert_eq!(forms[1].fields[1], ("token".to_owned(), token));
     forms[1].press(&site).await;
-    assert_eq!(table("leased").await.len(), 1);
-    assert_eq!(table("leased").await[0][0], "#1");
+    let leased = in_place(&site, "leased").await;
+    assert_eq!((leased.len(), &*leased[0][0]), (1, "#1"));
     let page = site.page("/queues/orders").await;
-    assert_eq!(
-        cells(&page, 1, 0, 3),
-        [["web-1", "", "1"].map(str::to_owned)]
-    );
+    assert_eq!(cells(&page, 1, 0, 3), [["web-1", "", "1"]]);
     let counts: Vec<_> = cells(&page, 0, 0, 1).into_iter().flatten().collect();
     assert_eq!(
         counts,
@@ -344,101 +319,69 @@ async fn a_result_is_shown_as_it_may_be() {
     }
 }
 
-/// A message in each state: the words for it, and its buttons.
-#[tokio::test(start_paused = true)]
-async fn a_message_offers_what_fits_its_state() {
-    let site = Site::signed_in().await;
+/// The message that comes next.
+async fn next(queue: &dyn ReliableQueue) -> Receipt {
+    let next = queue.receive_one(HOUR, Duration::ZERO).await;
+    next.unwrap().expect("a message").receipt
+}
+
+/// A message in each state: 1 and 2 dead, 3 leased, 4 delayed, 5 acked, 6 ready.
+async fn one_in_each_state(site: &Site) {
     let queue = site.reliable("orders").await;
-    let dead = bury(&*queue, "dead", "402: declined").await;
-    let other = bury(&*queue, "other", "404: none").await;
-    let leased = push(&*queue, "leased").await;
-    queue
-        .receive_one(HOUR, Duration::ZERO)
-        .await
-        .unwrap()
-        .unwrap();
-    let late = push(&*queue, "late").await;
-    let receipt = queue
-        .receive_one(HOUR, Duration::ZERO)
-        .await
-        .unwrap()
-        .unwrap()
-        .receipt;
-    let _ = queue
-        .settle_one(Settlement::retry_because(receipt, HOUR, "503: busy"))
-        .await
-        .unwrap();
-    let acked = push(&*queue, "acked").await;
-    let receipt = queue
-        .receive_one(HOUR, Duration::ZERO)
-        .await
-        .unwrap()
-        .unwrap()
-        .receipt;
-    let settled = queue.settle_one(Settlement::ack(receipt)).await.unwrap();
-    assert_eq!(settled, Settled::Done);
-    let ready = push(&*queue, "ready").await;
-    let stranger = Site::of(
-        site.queues.clone(),
-        Web::new(Arc::clone(site.queues.backend()))
-            .writes(TOKEN)
-            .unwrap()
-            .router(),
-    );
-    for (id, state, next, buttons) in [
-        (
-            ready.get(),
-            "ready; pushed 0 ms ago, 0 attempts",
-            "The next consumer",
-            &["Cancel it"][..],
-        ),
-        (
-            late.get(),
-            "due in 60 min; pushed 0 ms ago, 1 attempts; last failure: 503: busy",
-            "when it is due",
-            &["Run it now", "Cancel it"],
-        ),
-        (
-            leased.get(),
-            "leased by (without a name) for 60 min",
-            "settles it",
-            &[],
-        ),
-        (
-            dead.get(),
-            "dead after 1 attempts: buried: 402: declined",
-            "revived or discarded",
-            &["Revive it", "Discard it"],
-        ),
-        (
-            other.get(),
-            "dead after 1 attempts: buried: 404: none",
-            "revived or discarded",
-            &["Revive it", "Discard it"],
-        ),
-        (acked.get(), "gone", "acked, cancelled or dropped", &[]),
-        (999, "never was", "had this id", &[]),
+    bury(&*queue, "dead", "402: declined").await;
+    bury(&*queue, "other", "404: none").await;
+    push(&*queue, "leased").await;
+    next(&*queue).await;
+    push(&*queue, "late").await;
+    let retry = Settlement::retry_because(next(&*queue).await, HOUR, "503: busy");
+    assert_eq!(queue.settle_one(retry).await.unwrap(), Settled::Done);
+    push(&*queue, "acked").await;
+    let ack = Settlement::ack(next(&*queue).await);
+    assert_eq!(queue.settle_one(ack).await.unwrap(), Settled::Done);
+    push(&*queue, "ready").await;
+}
+
+#[tokio::test(start_paused = true)]
+#[rustfmt::skip]
+async fn a_message_is_shown_with_its_state_and_what_comes_next() {
+    let site = Site::new();
+    one_in_each_state(&site).await;
+    for (id, state, next) in [
+        (6, "ready; pushed 0 ms ago, 0 attempts", "The next consumer"),
+        (4, "due in 60 min; pushed 0 ms ago, 1 attempts; last failure: 503: busy", "when it is due"),
+        (3, "leased by (without a name) for 60 min", "settles it"),
+        (1, "dead after 1 attempts: 402: declined", "revived or discarded"),
+        (2, "dead after 1 attempts: 404: none", "revived or discarded"),
+        (5, "gone", "acked, cancelled or dropped"),
+        (999, "never was", "had this id"),
+    ] {
+        let page = site.page(&format!("/queues/orders/messages/{id}")).await;
+        let text = crate::site::words(&page).replace("buried: ", "");
+        assert!(text.contains(state), "{id}: {text}");
+        assert!(text.contains(next), "{id}: {text}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_message_offers_what_fits_its_state_to_one_who_is_signed_in() {
+    let site = Site::signed_in().await;
+    one_in_each_state(&site).await;
+    let web = Web::new(Arc::clone(site.queues.backend()));
+    let stranger = Site::of(site.queues.clone(), web.writes(TOKEN).unwrap().router());
+    for (id, buttons) in [
+        (6, &["Cancel it"][..]),
+        (4, &["Run it now", "Cancel it"]),
+        (3, &[]),
+        (1, &["Revive it", "Discard it"]),
+        (2, &["Revive it", "Discard it"]),
+        (5, &[]),
+        (999, &[]),
     ] {
         let path = format!("/queues/orders/messages/{id}");
-        let page = site.page(&path).await;
-        let text = crate::site::words(&page);
-        assert!(
-            text.contains(state)
-                || text
-                    .replace("buried: ", "")
-                    .contains(&state.replace("buried: ", "")),
-            "{id}: {text}"
-        );
-        assert!(text.contains(next), "{id}: {text}");
-        let shown: Vec<_> = Form::all(&page)
-            .into_iter()
-            .map(|form| form.button)
-            .collect();
+        let forms = Form::all(&site.page(&path).await).into_iter();
+        let shown: Vec<_> = forms.map(|form| form.button).collect();
         assert_eq!(shown, buttons, "{id}");
-        assert!(
-            Form::all(&stranger.page(&path).await).is_empty(),
-            "{id}: nobody is signed in"
-        );
+        assert!(Form::all(&stranger.page(&path).await).is_empty(), "{id}");
     }
 }
 

@@ -5,13 +5,10 @@ use std::{
     time::Duration,
 };
 
-use queue_core::{
-    GroupedQueueExt, Leasing, LeasingExt, Overflow, Page, Place, ReliableQueue, Settlement,
-    Standing,
-};
+use queue_core::{Leasing, LeasingExt, Overflow, Page, Place, ReliableQueue, Settlement, Standing};
 use queue_ops::web::AuditEntry;
 
-use crate::site::{Answer, HOUR, Site, TOKEN, bury, push, rows};
+use crate::site::{Answer, Form, HOUR, Site, TOKEN, bury, push, rows};
 
 /// Messages by place, and whether the queue is paused: ready, delayed, leased, dead.
 type State = (bool, [u64; 4]);
@@ -133,102 +130,143 @@ fn json(verb: &str, id: Option<u64>, fields: &[(&str, String)]) -> String {
     serde_json::Value::from(body).to_string()
 }
 
-#[tokio::test(start_paused = true)]
-async fn each_verb_changes_what_it_names_and_nothing_else() {
-    for (verb, id, fields, outcome, after) in VERBS {
-        for (place, by_api) in [
-            ("", true),
-            ("", false),
-            ("/dead", false),
-            ("/groups", false),
-        ] {
-            if id.is_some() && !place.is_empty() {
-                continue;
+/// One verb as it is played: with the token of this lease, to this page, or by the API.
+struct Case<'a> {
+    verb: &'a str,
+    id: Option<u64>,
+    fields: Vec<(&'a str, String)>,
+    outcome: &'a str,
+    name: String,
+}
+
+impl Case<'_> {
+    /// The text of the error that the verb ends with, if it does.
+    fn error(&self) -> Option<&str> {
+        self.outcome.strip_prefix('!')
+    }
+
+    async fn by_api(&self, site: &Site) {
+        let case = &self.name;
+        let body = json(self.verb, self.id, &self.fields);
+        let answer = site.api("jobs:mail", &body).await;
+        let said: serde_json::Value = serde_json::from_str(&answer.text).expect("JSON");
+        let expected = self.error().map_or(200, status);
+        assert_eq!(answer.status, expected, "{case}: {answer:?}");
+        match self.error() {
+            Some(error) => assert!(
+                said["error"].as_str().unwrap().contains(error),
+                "{case}: {said}"
+            ),
+            None => assert_eq!(
+                said,
+                serde_json::json!({ "outcome": self.outcome }),
+                "{case}"
+            ),
+        }
+    }
+
+    async fn by_form(&self, site: &Site, place: &str) {
+        let case = &self.name;
+        let own = match self.id {
+            Some(id) => format!("/queues/jobs%3Amail/messages/{id}"),
+            None => format!("/queues/jobs%3Amail{place}"),
+        };
+        let fields = self.fields.iter();
+        let fields = fields.map(|(name, value)| (*name, value.as_str()));
+        let sent: Vec<_> = [("action", self.verb)].into_iter().chain(fields).collect();
+        let answer = site.post(&own, &sent).await;
+        match self.error() {
+            Some(error) => {
+                assert_eq!(answer.status, status(error), "{case}: {answer:?}");
+                assert!(answer.words().contains(error), "{case}: {answer:?}");
             }
-            let told: Arc<Mutex<Vec<AuditEntry>>> = Arc::default();
-            let hear = Arc::clone(&told);
-            let mut site = Site::with(|web| {
-                let web = web.writes(TOKEN).unwrap();
-                web.on_action(move |entry| hear.lock().unwrap().push(entry.clone()))
-            });
-            site.sign_in("").await;
-            let (queue, other) = (fill(&site, "jobs:mail").await, fill(&site, "other").await);
-            let token = token(&*queue).await;
-            let fields: Vec<(&str, String)> = fields
-                .iter()
-                .map(|(name, value)| (*name, value.replace("TOKEN", &token)))
-                .collect();
-            let case = format!("{verb} {id:?} {fields:?} at {place:?}, by API: {by_api}");
-            let error = outcome.strip_prefix('!');
-            if by_api {
-                let answer = site.api("jobs:mail", &json(verb, *id, &fields)).await;
-                let said: serde_json::Value = serde_json::from_str(&answer.text).expect("JSON");
+            None => {
                 assert_eq!(
-                    answer.status,
-                    error.map_or(200, status),
+                    (answer.status.as_u16(), answer.header("location")),
+                    (303, &*own),
                     "{case}: {answer:?}"
                 );
-                match error {
-                    Some(error) => assert!(
-                        said["error"].as_str().unwrap().contains(error),
-                        "{case}: {said}"
-                    ),
-                    None => assert_eq!(said, serde_json::json!({ "outcome": outcome }), "{case}"),
-                }
-            } else {
-                let own = match id {
-                    Some(id) => format!("/queues/jobs%3Amail/messages/{id}"),
-                    None => format!("/queues/jobs%3Amail{place}"),
-                };
-                let mut sent = vec![("action", *verb)];
-                sent.extend(fields.iter().map(|(name, value)| (*name, value.as_str())));
-                let answer = site.post(&own, &sent).await;
-                match error {
-                    Some(error) => {
-                        assert_eq!(answer.status, status(error), "{case}: {answer:?}");
-                        assert!(answer.words().contains(error), "{case}: {answer:?}");
-                    }
-                    None => {
-                        assert_eq!(
-                            (answer.status.as_u16(), answer.header("location")),
-                            (303, &*own),
-                            "{case}: {answer:?}"
-                        );
-                    }
-                }
             }
-            assert_eq!(state(&*queue).await, *after, "{case}");
-            assert_eq!(state(&*other).await, BEFORE, "{case}: the other queue");
+        }
+    }
 
-            // Failed actions are written down, too.
-            let told = told.lock().unwrap().clone();
-            let [entry] = &told[..] else {
-                panic!("{case}: {told:?}")
-            };
-            let message = id.map(|id| format!(" #{id}")).unwrap_or_default();
-            let start = format!("{verb} jobs:mail{message}");
-            assert!(entry.action.starts_with(&start), "{case}: {entry:?}");
-            match error {
-                Some(error) => assert!(entry.outcome.contains(error), "{case}: {entry:?}"),
-                None => assert_eq!(entry.outcome, *outcome, "{case}"),
-            }
-            for (name, value) in &fields {
-                let is_named = entry.action.ends_with(&format!(" '{value}'"));
-                assert!(
-                    is_named || name.ends_with("_hex") || *name == "token",
-                    "{case}: {entry:?}"
-                );
-            }
-            let now = site.queues.backend().now().await.unwrap();
-            assert_eq!(entry.at, now);
-            let shown = rows(&site.page("/audit").await);
-            let collapsed = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
-            let expected = [
-                entry.at.as_millis().to_string(),
-                collapsed(&entry.action),
-                collapsed(&entry.outcome),
-            ];
-            assert_eq!(shown, [expected.to_vec()], "{case}");
+    /// Failed actions are written down, too.
+    async fn is_written_down(&self, site: &Site, told: &[AuditEntry]) {
+        let case = &self.name;
+        let [entry] = told else {
+            panic!("{case}: {told:?}")
+        };
+        let message = self.id.map(|id| format!(" #{id}")).unwrap_or_default();
+        let start = format!("{} jobs:mail{message}", self.verb);
+        assert!(entry.action.starts_with(&start), "{case}: {entry:?}");
+        match self.error() {
+            Some(error) => assert!(entry.outcome.contains(error), "{case}: {entry:?}"),
+            None => assert_eq!(entry.outcome, self.outcome, "{case}"),
+        }
+        for (name, value) in &self.fields {
+            let is_named = entry.action.ends_with(&format!(" '{value}'"));
+            assert!(
+                is_named || name.ends_with("_hex") || *name == "token",
+                "{case}: {entry:?}"
+            );
+        }
+        let now = site.queues.backend().now().await.unwrap();
+        assert_eq!(entry.at, now);
+        let shown = rows(&site.page("/audit").await);
+        let collapsed = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+        let expected = [
+            entry.at.as_millis().to_string(),
+            collapsed(&entry.action),
+            collapsed(&entry.outcome),
+        ];
+        assert_eq!(shown, [expected.to_vec()], "{case}");
+    }
+}
+
+/// Plays a verb to this page, or by the API if there is none.
+async fn play((verb, id, fields, outcome, after): &Verb, page: Option<&str>) {
+    let told: Arc<Mutex<Vec<AuditEntry>>> = Arc::default();
+    let hear = Arc::clone(&told);
+    let mut site = Site::with(|web| {
+        let web = web.writes(TOKEN).unwrap();
+        web.on_action(move |entry| hear.lock().unwrap().push(entry.clone()))
+    });
+    site.sign_in("").await;
+    let (queue, other) = (fill(&site, "jobs:mail").await, fill(&site, "other").await);
+    let token = token(&*queue).await;
+    let fields = fields.iter();
+    let fields = fields.map(|(name, value)| (*name, value.replace("TOKEN", &token)));
+    let case = Case {
+        verb,
+        id: *id,
+        fields: fields.collect(),
+        outcome,
+        name: format!("{verb} {id:?} to {page:?} ({outcome})"),
+    };
+    match page {
+        Some(place) => case.by_form(&site, place).await,
+        None => case.by_api(&site).await,
+    }
+    assert_eq!(state(&*queue).await, *after, "{}", case.name);
+    assert_eq!(
+        state(&*other).await,
+        BEFORE,
+        "{}: the other queue",
+        case.name
+    );
+    let told = told.lock().unwrap().clone();
+    case.is_written_down(&site, &told).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn each_verb_changes_what_it_names_and_nothing_else() {
+    for verb in VERBS {
+        let pages: &[_] = match verb.1 {
+            Some(_) => &[None, Some("")],
+            None => &[None, Some(""), Some("/dead"), Some("/groups")],
+        };
+        for page in pages {
+            play(verb, *page).await;
         }
     }
 }
@@ -284,35 +322,36 @@ async fn malformed_actions_are_refused() {
     );
 }
 
+const KEYS: [&[u8]; 5] = [b"a", b"b", b"line\nbreak", b"line\r\nbreak", b"\xff\0"];
+
+/// Whether each group of `KEYS` is paused.
+async fn paused(queue: &dyn queue_core::GroupedQueue) -> [bool; KEYS.len()] {
+    let groups = queue.groups(Page::first(10)).await.unwrap().entries;
+    let of = |key: &[u8]| groups.iter().find(|group| group.key == key).unwrap().paused;
+    KEYS.map(|key| of(key).is_some())
+}
+
+/// Presses a button of this group on this page.
+async fn press(site: &Site, path: &str, key: &[u8], button: &str) -> Answer {
+    let forms = Form::all(&site.page(path).await);
+    let hex: String = key.iter().map(|byte| format!("{byte:02x}")).collect();
+    let own =
+        |form: &&Form| form.button == button && form.fields.iter().any(|(_, value)| *value == hex);
+    let form = forms.iter().find(own);
+    let form = form.unwrap_or_else(|| panic!("{button}: {forms:?}"));
+    assert_eq!(form.to, path);
+    form.press(site).await
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_verb_for_a_group_changes_that_group_alone() {
-    const KEYS: [&[u8]; 5] = [b"a", b"b", b"line\nbreak", b"line\r\nbreak", b"\xff\0"];
     for (at, key) in KEYS.iter().enumerate() {
         for place in ["", "/groups"] {
             let site = Site::signed_in().await;
             let steps = site.grouped("steps", &KEYS).await;
             let others = site.grouped("others", &KEYS).await;
             let path = format!("/queues/steps{place}");
-            let press = async |button: &str| -> Answer {
-                let page = site.page(&path).await;
-                let forms = crate::site::Form::all(&page);
-                let hex: String = key.iter().map(|byte| format!("{byte:02x}")).collect();
-                let own = |form: &&crate::site::Form| {
-                    form.button == button && form.fields.iter().any(|(_, value)| *value == hex)
-                };
-                let form = forms
-                    .iter()
-                    .find(own)
-                    .unwrap_or_else(|| panic!("{button}: {forms:?}"));
-                assert_eq!(form.to, path);
-                form.press(&site).await
-            };
-            let paused = async |queue: &dyn queue_core::GroupedQueue| -> Vec<bool> {
-                let groups = queue.groups(Page::first(10)).await.unwrap().entries;
-                let of = |key: &[u8]| groups.iter().find(|group| group.key == key).unwrap().paused;
-                KEYS.iter().map(|key| of(key).is_some()).collect()
-            };
-            let answer = press("Pause for an hour").await;
+            let answer = press(&site, &path, key, "Pause for an hour").await;
             assert_eq!(
                 (answer.status.as_u16(), answer.header("location")),
                 (303, &*path)
@@ -322,15 +361,9 @@ async fn a_verb_for_a_group_changes_that_group_alone() {
             assert_eq!(paused(&*steps).await, expected);
             assert_eq!(paused(&*others).await, [false; KEYS.len()]);
             let groups = steps.groups(Page::first(10)).await.unwrap().entries;
-            let left = groups
-                .iter()
-                .find(|group| group.key == *key)
-                .unwrap()
-                .paused
-                .unwrap();
-            assert_eq!(left, HOUR);
-            let answer = press("Resume").await;
-            assert_eq!(answer.status, 303);
+            let left = groups.iter().find(|group| group.key == *key);
+            assert_eq!(left.unwrap().paused, Some(HOUR));
+            assert_eq!(press(&site, &path, key, "Resume").await.status, 303);
             assert_eq!(paused(&*steps).await, [false; KEYS.len()]);
             let audit = rows(&site.page("/audit").await);
             assert_eq!(audit.len(), 2);
@@ -340,6 +373,10 @@ async fn a_verb_for_a_group_changes_that_group_alone() {
             );
         }
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_group_is_paused_or_resumed_and_its_queue_goes_on() {
     let site = Site::signed_in().await;
     let steps = site.grouped("steps", &KEYS).await;
     for verb in ["park", "revive", "discard", "cancel", "", "Pause"] {
@@ -351,22 +388,11 @@ async fn a_verb_for_a_group_changes_that_group_alone() {
             "{verb}: {answer:?}"
         );
     }
-    assert!(
-        site.post("/queues/steps", &[("action", "pause"), ("group", "b")])
-            .await
-            .status
-            == 303
-    );
-    let groups = steps.groups(Page::first(10)).await.unwrap().entries;
-    let paused: Vec<_> = groups
-        .iter()
-        .filter(|group| group.paused.is_some())
-        .map(|group| &group.key[..])
-        .collect();
-    assert_eq!(paused, [b"b"]);
+    let pause = [("action", "pause"), ("group", "b")];
+    assert_eq!(site.post("/queues/steps", &pause).await.status, 303);
+    assert_eq!(paused(&*steps).await, KEYS.map(|key| key == b"b"));
     // A queue of its own name is paused as a whole only without a group.
     assert!(!steps.counters().await.unwrap().paused);
-    steps.resume_group("b").await.unwrap();
 }
 
 /// Causes that a form would change, or that are markup.
@@ -396,7 +422,7 @@ async fn a_button_acts_on_its_cause_whatever_the_text_is() {
             let mut left = 2 * causes.len();
             while left > 0 {
                 let page = site.page(path).await;
-                let forms: Vec<_> = crate::site::Form::all(&page);
+                let forms: Vec<_> = Form::all(&page);
                 let form = forms
                     .iter()
                     .find(|form| form.button == button)
@@ -476,159 +502,4 @@ async fn the_audit_keeps_the_last_hundred() {
         .map(|number| format!("cancel orders #{number}"))
         .collect();
     assert_eq!(shown, expected);
-}
-
-#[cfg(feature = "schedules")]
-#[tokio::test(start_paused = true)]
-async fn each_verb_for_a_schedule_changes_that_schedule_alone() {
-    use queue_core::{Backend, Insert, Queues, RotatingConfig, RotatingQueueExt};
-    use queue_memory::MemoryBackend;
-    use queue_ops::web::Web;
-    use queue_schedule::{Periodic, Scheduler, Schedules};
-
-    let queues = Queues::new(MemoryBackend::new());
-    let jobs = queues.reliable("jobs:mail").open::<u64>().await.unwrap();
-    let schedules = Schedules::open(&queues, "nightly").await.unwrap();
-    let mut scheduler = Scheduler::new(&schedules);
-    for name in ["a", "b \"<x>\"", "c:d"] {
-        let periodic = Periodic::every(name, 24 * HOUR).unwrap();
-        scheduler
-            .add_push(periodic, "jobs:mail", |_: &queue_schedule::Slot| {
-                Ok(queue_core::Push::new("1"))
-            })
-            .await
-            .unwrap();
-    }
-    let backend: Arc<dyn Backend> = Arc::clone(queues.backend());
-    let web = |name: &str| {
-        Web::new(Arc::clone(&backend))
-            .writes(TOKEN)
-            .unwrap()
-            .schedules(name)
-            .router()
-    };
-    let mut site = Site::of(queues.clone(), web("nightly"));
-    assert!(
-        !site.page("/schedules").await.contains("<form"),
-        "nobody is signed in"
-    );
-    site.sign_in("").await;
-    let enabled = async || -> Vec<bool> {
-        let list = schedules.list().await.unwrap();
-        list.iter().map(|one| one.enabled).collect()
-    };
-    let press = async |at: usize, button: &str| {
-        let page = site.page("/schedules").await;
-        let forms: Vec<_> = crate::site::Form::all(&page)
-            .into_iter()
-            .filter(|form| form.button == button)
-            .collect();
-        let answer = forms[at].press(&site).await;
-        assert_eq!(
-            (answer.status.as_u16(), answer.header("location")),
-            (303, "/schedules"),
-            "{answer:?}"
-        );
-    };
-    let shown = rows(&site.page("/schedules").await);
-    let firsts: Vec<_> = shown.iter().map(|row| (&*row[0], &*row[2])).collect();
-    assert_eq!(
-        firsts,
-        [
-            ("a", "jobs:mail"),
-            ("b \"<x>\"", "jobs:mail"),
-            ("c:d", "jobs:mail")
-        ]
-    );
-    assert!(
-        shown.iter().all(|row| row[3].starts_with("in ")),
-        "{shown:?}"
-    );
-
-    let links = crate::site::attributes(&site.page("/schedules").await, "href");
-    let to_queue = links.iter().filter(|to| *to == "/queues/jobs%3Amail");
-    assert_eq!(to_queue.count(), 3, "{links:?}");
-
-    press(1, "Disable").await;
-    assert_eq!(enabled().await, [true, false, true]);
-    assert_eq!(rows(&site.page("/schedules").await)[1][3], "disabled");
-    press(0, "Enable").await;
-    assert_eq!(enabled().await, [true; 3]);
-    press(2, "Run now").await;
-    let shutdown = tokio::time::sleep(Duration::from_secs(20));
-    scheduler.run_until(shutdown).await.unwrap();
-    assert_eq!(jobs.queue().depth().await.unwrap().ready, 1);
-    // The other name, and names and verbs that there are not.
-    for (action, name, error) in [
-        ("disable", "x", "there is no schedule `x`"),
-        ("run", "", "there is no schedule ``"),
-        ("delete", "a", "there is no action `delete`"),
-        ("", "a", "there is no action ``"),
-    ] {
-        let answer = site
-            .post("/schedules", &[("action", action), ("name", name)])
-            .await;
-        assert!(
-            answer.status == 400 && answer.words().contains(error),
-            "{answer:?}"
-        );
-    }
-    assert_eq!(enabled().await, [true; 3]);
-    let audit: Vec<_> = rows(&site.page("/audit").await)
-        .into_iter()
-        .rev()
-        .map(|row| row[1..].join(": "))
-        .collect();
-    assert_eq!(
-        audit[..3],
-        [
-            "disable schedule b \"<x>\": done",
-            "enable schedule b \"<x>\": done",
-            "run schedule c:d: done"
-        ]
-    );
-    assert!(
-        audit.len() == 7 && audit[3..].iter().all(|line| line.contains("there is no")),
-        "{audit:?}"
-    );
-    // A record that cannot be read is shown with its problem, and can only be removed.
-    let ring = "nightly".parse().unwrap();
-    let config = RotatingConfig::default();
-    let ring = backend.open_rotating(&ring, &config);
-    let headers = [("schedule", "torn"), ("version", "1")];
-    let headers = headers.map(|(name, value)| (name.to_owned(), value.to_owned()));
-    let torn = Insert::new("{").with_headers(headers.into_iter().collect());
-    ring.await.unwrap().insert_one(torn).await.unwrap();
-    let shown = rows(&site.page("/schedules").await);
-    assert!(shown[3][3].contains("cannot be read"), "{shown:?}");
-    let remove = crate::site::Form::all(&site.page("/schedules").await);
-    let remove: Vec<_> = remove
-        .iter()
-        .filter(|form| form.button == "Remove")
-        .collect();
-    assert_eq!(remove.len(), 1);
-    remove[0].press(&site).await;
-    assert_eq!(enabled().await, [true; 3]);
-    // Under another name there are none, and looking makes none.
-    let mut other = Site::of(queues.clone(), web("weekly"));
-    other.sign_in("").await;
-    assert!(
-        other
-            .page("/schedules")
-            .await
-            .contains("There are no schedules under the name")
-    );
-    let answer = other
-        .post("/schedules", &[("action", "disable"), ("name", "a")])
-        .await;
-    assert_eq!(answer.status, 400);
-    assert!(
-        queues
-            .backend()
-            .open_stored(&"weekly".parse().unwrap())
-            .await
-            .unwrap()
-            .is_none()
-    );
-    assert_eq!(enabled().await, [true; 3]);
 }
