@@ -19,6 +19,7 @@ mod backend;
 pub mod call;
 mod codec;
 mod once;
+mod operators;
 #[cfg(doctest)]
 mod overlooked;
 mod partitioned;
@@ -26,7 +27,6 @@ mod queue;
 mod spawn;
 mod typed;
 mod values;
-mod workers;
 
 #[cfg(feature = "msgpack")]
 pub use self::codec::MessagePack;
@@ -37,12 +37,15 @@ pub use self::{
     },
     codec::{Decode, Encode, Json, Raw},
     once::{Claim, Claimed, Once, OnceCounts, OnceRun, OnceStore},
+    operators::{
+        Listed, OperatorsList, OperatorsRecord, RefusalRecord, WORKER_LIST, WorkerInfo,
+        WorkerRecord, WorkerRegistration, is_operators_list, workers,
+    },
     partitioned::Partitioned,
     queue::*,
     spawn::{Running, Spawn, Task, TokioSpawn},
     typed::*,
     values::*,
-    workers::{WORKER_LIST, WorkerInfo, WorkerRecord, WorkerRegistration, workers},
 };
 /// Opaque bytes, as bodies and keys are: cheap to clone.
 pub use bytes::Bytes;

@@ -93,7 +93,6 @@ mod guard;
 mod handler;
 mod handler_result;
 mod health;
-mod holder;
 mod job_type;
 mod later;
 mod layer;

@@ -12,7 +12,7 @@ use queue_core::{
     limits,
 };
 
-use super::{Backoff, Sharing, holder::default_holder, layer::Layers};
+use super::{Backoff, Sharing, layer::Layers};
 
 /// The shortest lease of a worker: three heartbeats must fit into it, and clocks tick in ms.
 const SHORTEST_LEASE: Duration = Duration::from_millis(10);
@@ -89,7 +89,7 @@ impl WorkerSettings {
     pub(crate) fn holder(&self) -> Result<Holder> {
         match &self.holder {
             Some(name) => Holder::new(Arc::clone(name)),
-            None => Holder::new(default_holder()),
+            None => Ok(Holder::of_this_process()),
         }
     }
 

@@ -94,6 +94,10 @@ impl<L: Layer> Backend for Layered<L> {
         self.backend.facts(name).await
     }
 
+    async fn facts_of_each(&self, names: &[QueueName]) -> Vec<Result<Facts>> {
+        self.backend.facts_of_each(names).await
+    }
+
     fn guarantees(&self, kind: QueueKind) -> Guarantees {
         self.backend.guarantees(kind)
     }

@@ -257,6 +257,16 @@ pub trait Backend: Debug + Send + Sync + 'static {
         Ok(Facts::default())
     }
 
+    /// The [`facts`](Self::facts) of several queues, in their order. A backend may read once what it knows of the server
+    /// of several. The default reads one queue after another.
+    async fn facts_of_each(&self, names: &[QueueName]) -> Vec<Result<Facts>> {
+        let mut facts = Vec::with_capacity(names.len());
+        for name in names {
+            facts.push(self.facts(name).await);
+        }
+        facts
+    }
+
     /// The calls that its queues of this kind have, and the rules that they keep: by default all.
     fn guarantees(&self, kind: QueueKind) -> Guarantees {
         Guarantees::all("default", kind)

@@ -18,6 +18,7 @@ mod push;
 mod reliable;
 mod reschedule;
 mod rotating;
+mod settings;
 mod settlement;
 
 use std::sync::Arc;

@@ -125,14 +125,18 @@ impl<'a, Q: Kind + ?Sized> Opening<'a, Q> {
 
     /// Opens the queue, and creates it if there is none. Its bodies are JSON, unless [`Typed::codec`] changes that.
     ///
+    /// A configuration that is refused is listed for operators, who see it by `qk why`: a
+    /// [`RefusalRecord`](crate::RefusalRecord). A successful open makes no call for that, unless this process was refused
+    /// before.
+    ///
     /// # Errors
     ///
     /// `Invalid` for a bad name or setting; `ConfigMismatch` if the queue exists with other settings or as another kind;
     /// and errors of the backend.
     pub async fn open<T>(self) -> Result<Typed<T, Q>> {
         let name = QueueName::new(self.name)?;
-        let queue = self.queues.backend.open(&name, &self.config).await?;
-        self.typed(&name, queue)
+        let opened = self.queues.backend.open(&name, &self.config).await;
+        self.typed(&name, opened).await
     }
 
     /// Opens the queue, and gives it these settings if it has others;
@@ -144,12 +148,14 @@ impl<'a, Q: Kind + ?Sized> Opening<'a, Q> {
     pub async fn open_or_reconfigure<T>(self) -> Result<Typed<T, Q>> {
         let name = QueueName::new(self.name)?;
         let backend = &self.queues.backend;
-        let queue = backend.open_or_reconfigure(&name, &self.config).await?;
-        self.typed(&name, queue)
+        let opened = backend.open_or_reconfigure(&name, &self.config).await;
+        self.typed(&name, opened).await
     }
 
-    fn typed<T>(&self, name: &QueueName, queue: AnyQueue) -> Result<Typed<T, Q>> {
-        match Q::of(queue) {
+    async fn typed<T>(&self, name: &QueueName, opened: Result<AnyQueue>) -> Result<Typed<T, Q>> {
+        let Queues { backend, refusals } = self.queues;
+        refusals.note(&**backend, name, &self.config, &opened).await;
+        match Q::of(opened?) {
             Ok(queue) => Ok(Typed::new(queue).named(name.as_str())),
             Err(other) => Err(another_kind(name, self.config.kind(), &other)),
         }
@@ -229,11 +235,14 @@ impl Opening<'_, dyn BoundedQueue> {
     pub async fn open_or_resize<T>(self) -> Result<Typed<T, dyn BoundedQueue>> {
         let name = QueueName::new(self.name)?;
         let backend = &self.queues.backend;
-        let queue = match &self.config {
-            QueueConfig::Bounded(config) => backend.open_or_resize(&name, config).await?.into(),
-            config => backend.open(&name, config).await?,
+        let opened = match &self.config {
+            QueueConfig::Bounded(config) => {
+                let opened = backend.open_or_resize(&name, config).await;
+                opened.map(AnyQueue::from)
+            }
+            config => backend.open(&name, config).await,
         };
-        self.typed(&name, queue)
+        self.typed(&name, opened).await
     }
 }
 

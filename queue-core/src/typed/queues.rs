@@ -2,7 +2,10 @@
 
 use std::sync::Arc;
 
-use crate::{Backend, Confirmation, Once, QueueConfig, QueueName, Removal, Result, StoredQueue};
+use crate::{
+    Backend, Confirmation, Once, QueueConfig, QueueName, Removal, Result, StoredQueue,
+    operators::OwnRefusals,
+};
 
 /// Opens queues of values on a backend. Cloning copies a pointer.
 ///
@@ -10,6 +13,7 @@ use crate::{Backend, Confirmation, Once, QueueConfig, QueueName, Removal, Result
 #[derive(Debug, Clone)]
 pub struct Queues {
     pub(super) backend: Arc<dyn Backend>,
+    pub(super) refusals: Arc<OwnRefusals>,
 }
 
 impl Queues {
@@ -140,6 +144,9 @@ impl Queues {
 
 impl From<Arc<dyn Backend>> for Queues {
     fn from(backend: Arc<dyn Backend>) -> Self {
-        Self { backend }
+        Self {
+            backend,
+            refusals: Arc::default(),
+        }
     }
 }

@@ -1,23 +1,14 @@
-//! The list of running workers, for operators.
-//!
-//! It is a bounded queue: each worker has one message under a distinct key, and replaces it at each beat (B7). So the
-//! list works on each backend that has bounded queues, and has the promises of a queue.
+//! The list of running workers.
 
-use std::{sync::Arc, time::Duration};
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{
-    AnyQueue, Backend, BoundedConfig, BoundedQueue, Json, LeasingExt, MessageId, Overflow, Page,
-    Place, Push, QueueName, Result, TimeToLive, limits, millis_ceil,
-};
+use super::{OperatorsList, OperatorsRecord};
+use crate::{Backend, MessageId, Result, millis_ceil};
 
 /// The name of the queue that has the list. Nobody leases from it.
-pub const WORKER_LIST: &str = "qk-workers";
-/// Workers that are listed. One more drops the one whose last beat is the oldest.
-const CAPACITY: usize = 1_000;
-/// How long a worker is listed after its last beat.
-const LISTED: Duration = Duration::from_secs(86_400);
+pub const WORKER_LIST: &str = WorkerRecord::LIST;
 /// Missed beats after which a worker counts as gone.
 const MISSED: u32 = 3;
 
@@ -41,6 +32,12 @@ pub struct WorkerRecord {
     pub next_beat_ms: u64,
 }
 
+impl OperatorsRecord for WorkerRecord {
+    const LIST: &'static str = "qk-workers";
+    const CAPACITY: usize = 1_000;
+    const LISTED: Duration = Duration::from_secs(86_400);
+}
+
 /// A worker, as the list shows it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
@@ -58,7 +55,7 @@ pub struct WorkerInfo {
 /// The place of one worker in the list of workers.
 #[derive(Debug)]
 pub struct WorkerRegistration {
-    list: Arc<dyn BoundedQueue>,
+    list: OperatorsList<WorkerRecord>,
     key: String,
     last: Option<MessageId>,
 }
@@ -70,10 +67,8 @@ impl WorkerRegistration {
     ///
     /// The errors of [`Backend::open_bounded`].
     pub async fn open(backend: &dyn Backend, key: String) -> Result<Self> {
-        let config = BoundedConfig::new(CAPACITY);
-        let list = backend.open_bounded(&name(), &config).await?;
         Ok(Self {
-            list,
+            list: OperatorsList::open(backend).await?,
             key,
             last: None,
         })
@@ -85,13 +80,10 @@ impl WorkerRegistration {
     ///
     /// The errors of [`Leasing::push`](crate::Leasing::push).
     pub async fn beat(&mut self, record: &WorkerRecord) -> Result<()> {
-        let push =
-            Push::new(Json::write(record)?).with_time_to_live(TimeToLive::drop_after(LISTED));
-        let push = push
-            .with_distinct(self.key.clone())
-            .with_overflow(Overflow::DropOldest);
+        let beat = [(self.key.clone(), record.clone())];
         // A list that is full of leased records keeps the last one.
-        self.last = self.list.push_one(push).await?.id().or(self.last);
+        let written = self.list.write(&beat).await?;
+        self.last = written.into_iter().flatten().next().or(self.last);
         Ok(())
     }
 
@@ -102,7 +94,7 @@ impl WorkerRegistration {
     /// The errors of [`Leasing::cancel`](crate::Leasing::cancel).
     pub async fn leave(&mut self) -> Result<()> {
         match self.last.take() {
-            Some(id) => self.list.cancel_one(id).await.map(drop),
+            Some(id) => self.list.remove(id).await,
             None => Ok(()),
         }
     }
@@ -114,33 +106,16 @@ impl WorkerRegistration {
 ///
 /// The errors of [`Backend::open_stored`] and of [`Leasing::peek`](crate::Leasing::peek).
 pub async fn workers(backend: &dyn Backend) -> Result<Vec<WorkerInfo>> {
-    let stored = backend.open_stored(&name()).await?;
-    let Some(AnyQueue::Bounded(list)) = stored.map(|stored| stored.queue) else {
-        return Ok(Vec::new());
-    };
-    let mut found = Vec::new();
-    let mut page = Page::first(limits::MAX_PAGE);
-    loop {
-        let read = list.peek(Place::Ready, page).await?;
-        // A record that does not decode is of a later version.
-        found.extend(read.entries.iter().filter_map(|one| {
-            let record: WorkerRecord = Json::read(&one.message.body).ok()?;
-            let beats = Duration::from_millis(record.next_beat_ms);
-            Some(WorkerInfo {
-                gone: one.age > beats.saturating_mul(MISSED),
-                last_beat_ms: millis_ceil(one.age),
-                record,
-            })
-        }));
-        match read.next {
-            Some(next) => page = Page::after(next, limits::MAX_PAGE),
-            None => break,
+    let listed = OperatorsList::<WorkerRecord>::read(backend).await?;
+    let workers = listed.into_iter().map(|listed| {
+        let beats = Duration::from_millis(listed.record.next_beat_ms);
+        WorkerInfo {
+            gone: listed.age > beats.saturating_mul(MISSED),
+            last_beat_ms: millis_ceil(listed.age),
+            record: listed.record,
         }
-    }
-    found.sort_by(|one, other| one.record.holder.cmp(&other.record.holder));
-    Ok(found)
-}
-
-fn name() -> QueueName {
-    QueueName::new(WORKER_LIST).expect("the name is one")
+    });
+    let mut workers: Vec<_> = workers.collect();
+    workers.sort_by(|one, other| one.record.holder.cmp(&other.record.holder));
+    Ok(workers)
 }
