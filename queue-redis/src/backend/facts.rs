@@ -14,41 +14,93 @@ const DENIALS: usize = 10;
 /// Processes at a marker that are read.
 const REGISTERED: usize = 1_000;
 
+/// The states of servers, by their addresses.
+pub(super) type Servers = BTreeMap<String, Server>;
+
+/// The state of a server.
+#[derive(Debug, Clone)]
+pub(super) struct Server {
+    now: Timestamp,
+    /// None if the user may not read it.
+    facts: Option<ServerFacts>,
+    /// The nodes of its cluster, as it knows them.
+    nodes: Option<String>,
+}
+
 impl RedisBackend {
-    pub(super) async fn facts_of(&self, name: &QueueName) -> Result<Facts> {
+    /// The facts of a queue. The state of its server is read unless it is in `servers`.
+    pub(super) async fn facts_of(&self, name: &QueueName, servers: &Servers) -> Result<Facts> {
         let meta = keys::meta(self.prefix(), name);
         let client = self.client().at(&meta);
-        let now = client.time().await?;
+        let server = match servers.get(&address(&client).await?) {
+            Some(server) => server.clone(),
+            None => self.server(&client).await?,
+        };
         let mut facts = Facts::default();
-        if let Some(registered) = waiting(&client, &meta, "arrivals", now).await? {
+        if let Some(registered) = waiting(&client, &meta, "arrivals", server.now).await? {
             facts.waiting = Some(registered.len() as u64);
             facts.waiting_holders = registered.iter().filter_map(|one| holder(one)).collect();
         }
-        let for_room = waiting(&client, &meta, "room", now).await?;
+        let for_room = waiting(&client, &meta, "room", server.now).await?;
         facts.waiting_for_room = for_room.map(|registered| registered.len() as u64);
-        facts.server = self.server(&client, now).await?;
+        facts.server = server.facts;
+        if let (Some(state), Some(nodes)) = (&mut facts.server, server.nodes) {
+            state.moving_to = destination(&nodes, client.slot());
+        }
         Ok(facts)
     }
 
-    /// The state of the server that this client sends to; none if its user may not read it.
-    async fn server(&self, client: &Client, now: Timestamp) -> Result<Option<ServerFacts>> {
+    /// The states of the servers that have these queues, each read once. Where a server cannot be reached, the states of
+    /// the servers before it.
+    pub(super) async fn servers_of(&self, names: &[QueueName]) -> Servers {
+        let mut servers = Servers::new();
+        for name in names {
+            let client = self.client().at(&keys::meta(self.prefix(), name));
+            let Ok(address) = address(&client).await else {
+                break;
+            };
+            if servers.contains_key(&address) {
+                continue;
+            }
+            let Ok(server) = self.server(&client).await else {
+                break;
+            };
+            servers.insert(address, server);
+        }
+        servers
+    }
+
+    /// The state of the server that this client sends to.
+    async fn server(&self, client: &Client) -> Result<Server> {
+        let now = client.time().await?;
+        let mut server = Server {
+            now,
+            facts: None,
+            nodes: None,
+        };
         let Some(text) = allowed::<String>(client, &redis::cmd("INFO")).await? else {
-            return Ok(None);
+            return Ok(server);
         };
         let info = Info(&text);
         let mut facts = ServerFacts::default();
-        facts.address = client.route().await?.node.address().to_string();
+        facts.address = address(client).await?;
         facts.version = info.version();
         facts.now = now;
         facts.memory = info.number("used_memory").unwrap_or(0);
         facts.memory_limit = info.number("maxmemory").filter(|limit| *limit > 0);
         let settings = settings(client).await?;
         facts.refuses_writes = refuses_writes(&info, &settings);
-        facts.moving_to = moving_to(client).await?;
         facts.denied = denied(client, self.prefix()).await?;
         facts.warnings = queue_core::Backend::warnings(self);
-        Ok(Some(facts))
+        server.nodes = nodes(client).await?;
+        server.facts = Some(facts);
+        Ok(server)
     }
+}
+
+/// The address of the node that this client sends to.
+async fn address(client: &Client) -> Result<String> {
+    Ok(client.route().await?.node.address().to_string())
 }
 
 /// The reply to a command; none if the user may not call it, or if the server has no such command.
@@ -120,15 +172,14 @@ async fn settings(client: &Client) -> Result<BTreeMap<String, String>> {
     Ok(settings)
 }
 
-/// The node to which the slot of this client's keys is moving, as the node that has it says.
-async fn moving_to(client: &Client) -> Result<Option<String>> {
+/// The nodes of the client's cluster, if it has one.
+async fn nodes(client: &Client) -> Result<Option<String>> {
     if !client.is_clustered() {
         return Ok(None);
     }
     let mut nodes = redis::cmd("CLUSTER");
     nodes.arg("NODES");
-    let nodes = allowed::<String>(client, &nodes).await?;
-    Ok(nodes.and_then(|nodes| destination(&nodes, client.slot())))
+    allowed::<String>(client, &nodes).await
 }
 
 /// Reads from the reply to `CLUSTER NODES` to which node the asked node sends this slot.

@@ -10,7 +10,7 @@ use queue_core::{
     Timestamp, limits,
 };
 
-use super::RedisBackend;
+use super::{RedisBackend, facts::Servers};
 use crate::{
     keys,
     queue::{Handle, Stored, config, listing},
@@ -201,8 +201,19 @@ impl Backend for RedisBackend {
     }
 
     async fn facts(&self, name: &QueueName) -> Result<Facts> {
-        let facts = self.facts_of(name).await;
+        let facts = self.facts_of(name, &Servers::new()).await;
         facts.map_err(|error| error.with_queue(name))
+    }
+
+    /// The state of a server is read once for all of its queues.
+    async fn facts_of_each(&self, names: &[QueueName]) -> Vec<Result<Facts>> {
+        let servers = self.servers_of(names).await;
+        let servers = &servers;
+        let facts = names.iter().cloned().map(|name| async move {
+            let facts = self.facts_of(&name, servers).await;
+            facts.map_err(|error| error.with_queue(&name))
+        });
+        stream::iter(facts).buffered(AT_ONCE).collect().await
     }
 
     /// [`Health::warnings`](crate::Health::warnings), each with the server's address.
