@@ -49,7 +49,7 @@ pub use self::{
     consumers::{ConsumerInfo, consumers},
     diagnosis::{
         Diagnosis, Finding, Numbers, Problem, Remedy, Severity, clock_finding, config_finding,
-        diagnose, server_facts, server_findings,
+        diagnose, diagnose_each, server_facts, server_findings,
     },
     fingerprint::{FailureGroup, fingerprint, group_failures, ids_of_failure},
     groups::{group_as_json, group_in_words, group_key, key_in_words, open_grouped, rule_in_words},

@@ -2,20 +2,27 @@
 
 mod checks;
 mod leases;
+mod refusals;
 mod server;
+mod survey;
 mod view;
 
 use std::{collections::BTreeMap, fmt, time::Duration};
 
+use futures_util::future::join;
 use queue_core::{
     Backend, Counters, Facts, Page, Place, QueueConfig, QueueKind, QueueName, Result, ServerFacts,
-    Standing, Timestamp, WORKER_LIST, sanitized,
+    Standing, Timestamp, is_operators_list, sanitized,
 };
 use serde::Serialize;
 use serde_json::Value;
-use tokio::time::sleep;
+use tokio::time::{Instant, sleep};
 
-use self::view::QueueView;
+pub use self::survey::diagnose_each;
+use self::{
+    refusals::refused,
+    view::{Line, Lists, MOST, QueueView, Reading},
+};
 use crate::{ShellCommand, consumers::leased_at, list_queues, words::duration_in_words};
 
 /// The time between two looks at a queue that seems to stand still.
@@ -118,14 +125,14 @@ pub enum Problem {
     HandlersHang,
     /// Leases expire, and the workers that had them live: their handlers block the runtime, or take longer than a lease.
     LeasesExpire,
+    /// The stored configuration differs from the one that a program expects, or asked for in vain.
+    ConfigDiffers,
     /// Messages are ready, and nobody waits for them.
     NoConsumer,
     /// Messages are ready, consumers wait, and nothing moves.
     WakeUpLost,
     /// A user lacks a right.
     RightMissing,
-    /// The stored configuration differs from the expected one.
-    ConfigDiffers,
     /// A schedule that pushes to the queue is disabled.
     ScheduleDisabled,
     /// A schedule that pushes to the queue has a slot that is over, and nobody pushed for it.
@@ -167,16 +174,43 @@ pub enum Problem {
 /// `Invalid` for a bad name. A queue that cannot be read is a finding, not an error.
 pub async fn diagnose(backend: &dyn Backend, queue: &str) -> Result<Diagnosis> {
     let name = QueueName::new(queue)?;
-    let view = match QueueView::at(backend, &name).await {
+    let (lists, facts) = join(Lists::read(backend), backend.facts(&name)).await;
+    let reading = Reading {
+        lists: &lists,
+        most: MOST,
+    };
+    Ok(look(backend, name, facts, reading, None).await)
+}
+
+/// The counters of a queue, and when they were read at the latest.
+type FirstLook = (Instant, Counters);
+
+/// Looks at a queue. `first` is a look before this one, if there was any.
+async fn look(
+    backend: &dyn Backend,
+    name: QueueName,
+    facts: Result<Facts>,
+    reading: Reading<'_>,
+    first: Option<FirstLook>,
+) -> Diagnosis {
+    let (facts, failed) = match facts {
+        Ok(facts) => (facts, None),
+        Err(error) => (Facts::default(), Some(error)),
+    };
+    // The server may know why a queue cannot be read.
+    let server = facts.server.clone();
+    let read = match failed {
+        Some(error) => Err(error),
+        None => QueueView::at(backend, &name, facts, reading).await,
+    };
+    let view = match read {
         Ok(Some(view)) => view,
-        Ok(None) => return Ok(Diagnosis::unread(name, server::no_such_queue(queue))),
+        Ok(None) => return Diagnosis::unread(name.clone(), server::no_such_queue(name.as_str())),
         Err(error) => {
             let mut diagnosis = Diagnosis::unread(name.clone(), server::unreadable(&error));
-            // The server may know why.
-            let facts = backend.facts(&name).await.unwrap_or_default();
-            let server = facts.server.iter();
+            let server = server.iter();
             diagnosis.add(server.flat_map(|server| server::findings(server, &name)));
-            return Ok(diagnosis);
+            return diagnosis;
         }
     };
     let mut findings = checks::all(&view);
@@ -184,13 +218,14 @@ pub async fn diagnose(backend: &dyn Backend, queue: &str) -> Result<Diagnosis> {
         |finding: &Finding| matches!(finding.problem, Problem::NoConsumer | Problem::WakeUpLost);
     if findings.iter().any(stands)
         && let Some(line) = &view.line
+        && moves(line, first).await
     {
-        sleep(AGAIN).await;
-        let again = line.queue.counters().await;
-        if again.is_ok_and(|again| has_moved(&line.counters, &again)) {
-            findings.retain(|finding| !stands(finding));
-        }
+        findings.retain(|finding| !stands(finding));
     }
+    let nobody_leases = findings
+        .iter()
+        .any(|finding| finding.problem == Problem::NoConsumer);
+    findings.extend(refused(&view, nobody_leases));
     let mut diagnosis = Diagnosis {
         queue: name,
         findings: Vec::new(),
@@ -202,7 +237,20 @@ pub async fn diagnose(backend: &dyn Backend, queue: &str) -> Result<Diagnosis> {
         }),
     };
     diagnosis.add(findings);
-    Ok(diagnosis)
+    diagnosis
+}
+
+/// Whether messages were handed out, or settled, since a first look; without one, or where it was just now, the queue is
+/// looked at once more.
+async fn moves(line: &Line, first: Option<FirstLook>) -> bool {
+    let (looked, before) = first.unwrap_or((Instant::now(), line.counters));
+    let wait = AGAIN.saturating_sub(looked.elapsed());
+    if wait.is_zero() {
+        return has_moved(&before, &line.counters);
+    }
+    sleep(wait).await;
+    let again = line.queue.counters().await;
+    again.is_ok_and(|again| has_moved(&line.counters, &again))
 }
 
 /// A name under which nothing is stored: the facts of a server need none.
@@ -284,7 +332,7 @@ pub(crate) fn has_moved(before: &Counters, after: &Counters) -> bool {
         || after.depth.ready < before.depth.ready
 }
 
-/// Whether a queue is a list that is shown, and that nobody leases from: of the last ten gifts, or of the workers. Its
+/// Whether a queue is a list that is shown, and that nobody leases from: of the last ten gifts, or for operators. Its
 /// messages wait for nobody.
 pub(crate) fn is_shown_only(queue: &QueueName, kind: QueueKind, counters: &Counters) -> bool {
     let leased = counters.acked
@@ -294,7 +342,7 @@ pub(crate) fn is_shown_only(queue: &QueueName, kind: QueueKind, counters: &Count
         + counters.expired
         + counters.died
         + counters.depth.leased;
-    let renewed = counters.evicted + counters.replaced > 0 || queue.as_str() == WORKER_LIST;
+    let renewed = counters.evicted + counters.replaced > 0 || is_operators_list(queue);
     kind == QueueKind::Bounded && renewed && leased == 0
 }
 

@@ -2,16 +2,18 @@
 
 use std::{collections::BTreeSet, num::NonZeroUsize, ops::Deref, sync::Arc, time::Duration};
 
+use futures_util::future::join;
 use queue_core::{
     AnyQueue, Backend, Bytes, Counters, DeadLetter, ErrorKind, Facts, Group, GroupedQueue, Leasing,
-    Page, Paged, Peeked, Place, QueueConfig, QueueName, Result, Timestamp, WorkerInfo, limits,
+    Listed, OperatorsList, Page, Paged, Peeked, Place, QueueConfig, QueueName, RefusalRecord,
+    Result, Timestamp, WorkerInfo, limits,
 };
 
 use crate::{ShellCommand, words::duration_in_words as words};
 
 /// Entries of a listing that are read, at most. The telling entries are often its last: the newest dead letters, the
 /// longest leases, the messages that are due in a thousand years, the groups that may not run.
-const MOST: usize = 10_000;
+pub(super) const MOST: usize = 10_000;
 /// Groups of a page: each costs the server a few small commands.
 const GROUPS: usize = 500;
 
@@ -63,7 +65,7 @@ impl<T> Sample<T> {
     fn add<K: Ord>(
         &mut self,
         paged: Paged<T>,
-        limit: usize,
+        (limit, most): (usize, usize),
         seen: &mut BTreeSet<K>,
         key: impl Fn(&T) -> K,
     ) -> Option<Page> {
@@ -72,24 +74,29 @@ impl<T> Sample<T> {
             .extend(new.filter(|entry| seen.insert(key(entry))));
         self.pages += 1;
         let next = paged.next?;
-        self.is_whole = self.pages * limit < MOST;
+        self.is_whole = self.pages * limit < most;
         self.is_whole.then(|| Page::after(next, limit))
     }
 }
 
 /// Reads the groups of a queue.
-async fn groups(queue: &dyn GroupedQueue) -> Result<Sample<Group>> {
+async fn groups(queue: &dyn GroupedQueue, most: usize) -> Result<Sample<Group>> {
     let (mut sample, mut seen) = (Sample::default(), BTreeSet::new());
     let mut page = Some(Page::first(GROUPS));
     while let Some(asked) = page {
         let paged = queue.groups(asked).await?;
-        page = sample.add(paged, GROUPS, &mut seen, |group| group.key.clone());
+        page = sample.add(paged, (GROUPS, most), &mut seen, |group| group.key.clone());
     }
     Ok(sample)
 }
 
 /// Reads the messages of a place, without their bodies. A page of nothing costs a call as well.
-async fn peeked(queue: &dyn Leasing, place: Place, count: u64) -> Result<Sample<Peeked>> {
+async fn peeked(
+    queue: &dyn Leasing,
+    place: Place,
+    count: u64,
+    most: usize,
+) -> Result<Sample<Peeked>> {
     let (mut sample, mut seen) = (Sample::default(), BTreeSet::new());
     let mut page = (count > 0).then(|| Page::first(limits::MAX_PAGE));
     while let Some(asked) = page {
@@ -98,13 +105,15 @@ async fn peeked(queue: &dyn Leasing, place: Place, count: u64) -> Result<Sample<
         };
         let messages = paged.entries.iter_mut();
         messages.for_each(|entry| entry.message.body = Bytes::new());
-        page = sample.add(paged, asked.limit, &mut seen, |entry| entry.message.id);
+        page = sample.add(paged, (asked.limit, most), &mut seen, |entry| {
+            entry.message.id
+        });
     }
     Ok(sample)
 }
 
 /// Reads the dead letters, without their bodies.
-async fn dead_letters(queue: &dyn Leasing, count: u64) -> Result<Sample<DeadLetter>> {
+async fn dead_letters(queue: &dyn Leasing, count: u64, most: usize) -> Result<Sample<DeadLetter>> {
     let (mut sample, mut seen) = (Sample::default(), BTreeSet::new());
     let mut page = (count > 0).then(|| Page::first(limits::MAX_PAGE));
     while let Some(asked) = page {
@@ -113,7 +122,7 @@ async fn dead_letters(queue: &dyn Leasing, count: u64) -> Result<Sample<DeadLett
         };
         let letters = paged.entries.iter_mut();
         letters.for_each(|letter| letter.body = Bytes::new());
-        page = sample.add(paged, asked.limit, &mut seen, |letter| letter.id);
+        page = sample.add(paged, (asked.limit, most), &mut seen, |letter| letter.id);
     }
     Ok(sample)
 }
@@ -131,6 +140,34 @@ pub(super) struct QueueView {
     pub(super) groups: Sample<Group>,
     /// The workers that register, and serve this queue.
     pub(super) workers: Vec<WorkerInfo>,
+    /// The programs that opened this queue and were refused.
+    pub(super) refusals: Vec<Listed<RefusalRecord>>,
+}
+
+/// What is read of a queue, beside the queue.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Reading<'a> {
+    pub(super) lists: &'a Lists,
+    /// Entries of a listing that are read, at most.
+    pub(super) most: usize,
+}
+
+/// The lists for operators, which are of all queues. What cannot be read is missing: a diagnosis needs none of it.
+#[derive(Debug)]
+pub(super) struct Lists {
+    workers: Vec<WorkerInfo>,
+    refusals: Vec<Listed<RefusalRecord>>,
+}
+
+impl Lists {
+    pub(super) async fn read(backend: &dyn Backend) -> Self {
+        let refusals = OperatorsList::read(backend);
+        let (workers, refusals) = join(queue_core::workers(backend), refusals).await;
+        Self {
+            workers: workers.unwrap_or_default(),
+            refusals: refusals.unwrap_or_default(),
+        }
+    }
 }
 
 /// The messages of a leasing queue.
@@ -146,34 +183,31 @@ pub(super) struct Line {
 
 impl QueueView {
     /// Reads a queue; none if there is none.
-    pub(super) async fn at(backend: &dyn Backend, name: &QueueName) -> Result<Option<Self>> {
+    pub(super) async fn at(
+        backend: &dyn Backend,
+        name: &QueueName,
+        facts: Facts,
+        Reading { lists, most }: Reading<'_>,
+    ) -> Result<Option<Self>> {
         let Some(stored) = backend.open_stored(name).await? else {
             return Ok(None);
         };
-        let facts = backend.facts(name).await?;
         let line = match stored.queue.leasing() {
-            Some(queue) => Some(Line::of(queue).await?),
+            Some(queue) => Some(Line::of(queue, most).await?),
             None => None,
         };
         let groups = match &stored.queue {
-            AnyQueue::Grouped(queue) => groups(&**queue).await?,
+            AnyQueue::Grouped(queue) => groups(&**queue, most).await?,
             _ => Sample::default(),
         };
-        // Without messages, no worker is missed.
-        let is_empty = |line: &Line| line.counters.depth.ready + line.counters.depth.leased == 0;
-        let mut workers = match line.as_ref().is_none_or(is_empty) {
-            true => Vec::new(),
-            false => lacking(queue_core::workers(backend).await)?.unwrap_or_default(),
+        let serves = |worker: &&WorkerInfo| {
+            let mut queues = worker.record.queues.iter();
+            queues.any(|served| **served == *name.as_str())
         };
-        workers.retain(|worker| {
-            worker
-                .record
-                .queues
-                .iter()
-                .any(|served| **served == *name.as_str())
-        });
+        let refused = |refusal: &&Listed<RefusalRecord>| *refusal.record.queue == *name.as_str();
         Ok(Some(Self {
-            workers,
+            workers: lists.workers.iter().filter(serves).cloned().collect(),
+            refusals: lists.refusals.iter().filter(refused).cloned().collect(),
             name: name.clone(),
             config: stored.config,
             now: backend.now().await?,
@@ -215,7 +249,7 @@ impl QueueView {
 }
 
 impl Line {
-    async fn of(queue: Arc<dyn Leasing>) -> Result<Self> {
+    async fn of(queue: Arc<dyn Leasing>, most: usize) -> Result<Self> {
         let counters = match lacking(queue.counters().await)? {
             Some(counters) => counters,
             None => {
@@ -231,9 +265,9 @@ impl Line {
             false => None,
         };
         let first_ready = first_ready.map_or_else(Vec::new, |page| page.entries);
-        let leased = peeked(&*queue, Place::Leased, depth.leased).await?;
-        let delayed = peeked(&*queue, Place::Delayed, depth.delayed).await?;
-        let dead = dead_letters(&*queue, depth.dead).await?;
+        let leased = peeked(&*queue, Place::Leased, depth.leased, most).await?;
+        let delayed = peeked(&*queue, Place::Delayed, depth.delayed, most).await?;
+        let dead = dead_letters(&*queue, depth.dead, most).await?;
         Ok(Self {
             queue,
             counters,

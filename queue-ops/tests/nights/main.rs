@@ -6,6 +6,7 @@
 mod in_memory;
 #[cfg(feature = "cli")]
 mod on_redis;
+mod refusals;
 #[cfg(feature = "cli")]
 mod schedules;
 mod setups;

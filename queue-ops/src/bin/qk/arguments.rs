@@ -44,6 +44,14 @@ pub(crate) enum Command {
     Ls,
     /// Says why a queue stands still, or that it does not. Without a queue: each one that has findings.
     Why(Why),
+    /// Says what `why` says, and says it again once its findings are others; then ends, with the status of `why`.
+    Watch {
+        #[command(flatten)]
+        why: Why,
+        /// The milliseconds between two looks.
+        #[arg(long, default_value = "5000", value_parser = interval)]
+        every_ms: Duration,
+    },
     /// Shows a queue's counters.
     Stats { queue: String },
     /// Lists the consumers of a queue: those that wait, and those that have messages.
@@ -148,7 +156,7 @@ pub(crate) enum Command {
     /// Changes the stored configuration.
     Reconfigure {
         queue: String,
-        /// max_attempts=N, dead_letter_cap=N, at_once=N, rate=N/MS, capacity=N, pace_ms=N, ageing_ms=N. A limit of 0 is none.
+        /// max_attempts=N, dead_letter_cap=N, at_once=N, rate=N/MS, capacity=N, pace_ms=N, ageing_ms=N. A limit of 0, or `none`, is none.
         #[arg(required = true)]
         settings: Vec<Setting>,
     },
@@ -426,7 +434,10 @@ impl FromStr for Setting {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let (name, value) = pair(text)?;
-        let number = |text: &str| text.parse().map_err(|_| format!("`{text}` is no number"));
+        let number = |text: &str| match text {
+            "none" => Ok(0),
+            _ => text.parse().map_err(|_| format!("`{text}` is no number")),
+        };
         let (value, per) = match value.split_once('/') {
             Some((value, per)) => (number(value)?, Some(number(per)?)),
             None => (number(&value)?, None),

@@ -16,6 +16,7 @@ mod server;
 mod top;
 mod transfer;
 mod web;
+mod why;
 
 use std::process::ExitCode;
 
@@ -113,7 +114,10 @@ async fn run_on(shared: Arc<dyn Backend>, arguments: &Arguments, output: &Output
     let backend = &*shared;
     match &arguments.command {
         Command::Ls => queues::list(backend, arguments.recipe.is_some(), output).await,
-        Command::Why(why) => queues::why(&shared, why, arguments.recipe.is_none(), output).await,
+        Command::Why(why) => why::why(&shared, why, arguments.recipe.is_none(), output).await,
+        Command::Watch { why, every_ms } => {
+            why::watch(&shared, why, *every_ms, arguments.recipe.is_none(), output).await
+        }
         Command::Stats { queue } => queues::stats(backend, queue, output).await,
         Command::Consumers { queue } => queues::consumers(backend, queue, output).await,
         Command::Pause {

@@ -1,34 +1,27 @@
 //! Commands about whole queues.
 
-use std::{pin::pin, sync::Arc, time::Duration};
+use std::time::Duration;
 
-use futures_util::{StreamExt, stream};
 use queue_core::{
     Backend, Error, ErrorKind, LeaseRate, LeasingExt, PriorityConfig, QueueConfig, QueueInfo,
-    QueueName, Removal, RotatingConfig,
+    QueueName, Removal, RotatingConfig, is_operators_list,
 };
-use queue_ops::{
-    Diagnosis, Finding, Severity, ShellCommand, all_schedule_findings, config_finding, counted,
-    diagnose, duration_in_words, holder_in_words, list_queues, schedule_findings,
-};
+use queue_ops::{ShellCommand, counted, duration_in_words, holder_in_words, list_queues};
 
 use crate::{
     End, Outcome,
-    arguments::{Setting, Why},
+    arguments::Setting,
     open, open_leasing,
-    output::{Output, one_line, progress, table, write_line},
+    output::{Output, one_line, table, write_line},
     server,
 };
 
-/// Queues that are looked at together: they share round trips, and the pause before the second look at a queue that
-/// seems to stand still.
-const AT_ONCE: usize = 64;
-
 pub(crate) async fn list(backend: &dyn Backend, recipe: bool, output: &Output) -> Outcome {
     let mut queues = list_queues(backend, usize::MAX).await?;
-    let rank = |queue: &QueueInfo| {
-        let is_paused = queue.counters.map(|counters| counters.paused);
-        is_paused.map_or(0, |paused| if paused { 1 } else { 2 })
+    let rank = |queue: &QueueInfo| match queue.counters {
+        None => 0,
+        Some(_) if is_operators_list(&queue.name) => 3,
+        Some(counters) => 2 - u8::from(counters.paused),
     };
     queues.sort_by_key(rank);
     if queues.is_empty() {
@@ -60,120 +53,6 @@ pub(crate) async fn list(backend: &dyn Backend, recipe: bool, output: &Output) -
         table(&head, &rows.collect::<Vec<_>>())
     })?;
     Ok(End::Well)
-}
-
-/// `has_schedules`: the queues of a published strategy have none.
-pub(crate) async fn why(
-    backend: &Arc<dyn Backend>,
-    arguments: &Why,
-    has_schedules: bool,
-    output: &Output,
-) -> Outcome {
-    let Some(queue) = &arguments.queue else {
-        let schedules = has_schedules.then_some(&*arguments.schedules);
-        return why_any(backend, schedules, arguments.standstill, output).await;
-    };
-    let mut diagnosis = diagnose(&**backend, queue).await?;
-    if diagnosis.numbers.is_some() {
-        let (stored, _) = open(&**backend, queue).await?;
-        let mut wanted = stored.clone();
-        for setting in &arguments.expect {
-            apply(&mut wanted, setting)?;
-        }
-        let settings: Vec<String> = arguments.expect.iter().map(Setting::to_string).collect();
-        diagnosis.add(config_finding(queue, &stored, &wanted, &settings.join(" ")));
-        if has_schedules {
-            let schedules = &arguments.schedules;
-            diagnosis.add(schedule_findings(Arc::clone(backend), schedules, queue).await?);
-        }
-    }
-    let diagnosis = output.complete(diagnosis);
-    output.show(&diagnosis, || long(&diagnosis))?;
-    Ok(End::all(is_well(&diagnosis, arguments.standstill)))
-}
-
-/// Whether there is nothing to wake somebody for: no finding, or none that stops the queue.
-fn is_well(diagnosis: &Diagnosis, standstill: bool) -> bool {
-    let stops = |finding: &Finding| finding.severity == Severity::Standstill;
-    diagnosis.is_healthy() || standstill && !diagnosis.findings.iter().any(stops)
-}
-
-async fn why_any(
-    shared: &Arc<dyn Backend>,
-    schedules: Option<&str>,
-    standstill: bool,
-    output: &Output,
-) -> Outcome {
-    let backend = &**shared;
-    let mut sick = Vec::new();
-    let queues = list_queues(backend, usize::MAX).await?;
-    if queues.is_empty() {
-        return server::no_queues(backend, schedules.is_none(), output).await;
-    }
-    let mut scheduled = match schedules {
-        Some(ring) => all_schedule_findings(Arc::clone(shared), ring).await?,
-        None => Vec::new(),
-    };
-    // The queue of a record that cannot be read is unknown: the ring has it.
-    for (queue, _) in &mut scheduled {
-        if !queues.iter().any(|one| one.name.as_str() == queue) {
-            schedules.unwrap_or_default().clone_into(queue);
-        }
-    }
-    let bar = progress(queues.len() as u64);
-    let diagnoses = stream::iter(&queues).map(|queue| diagnose(backend, queue.name.as_str()));
-    let mut diagnoses = pin!(diagnoses.buffered(AT_ONCE));
-    while let Some(diagnosis) = diagnoses.next().await {
-        let mut diagnosis = diagnosis?;
-        bar.inc(1);
-        let own = scheduled.extract_if(.., |(of, _)| diagnosis.queue.as_str() == of);
-        let own: Vec<_> = own.collect();
-        diagnosis.add(own.into_iter().map(|(_, finding)| finding));
-        if !diagnosis.is_healthy() {
-            sick.push(output.complete(diagnosis));
-        }
-    }
-    bar.finish_and_clear();
-    sick.sort_by_key(|diagnosis| diagnosis.findings[0].severity);
-    output.show(&sick, || {
-        if sick.is_empty() {
-            return format!(
-                "nothing is wrong with {}",
-                counted(queues.len() as u64, "queue")
-            );
-        }
-        let lines = sick.iter().map(|one| {
-            let mark = mark(one.findings[0].severity);
-            format!("{mark} {}: {}\n", one.queue, one.headline())
-        });
-        lines.collect()
-    })?;
-    Ok(End::all(sick.iter().all(|one| is_well(one, standstill))))
-}
-
-/// Stops the queue, stops some of its messages, or is worth knowing.
-const fn mark(severity: Severity) -> &'static str {
-    match severity {
-        Severity::Standstill => "!!",
-        Severity::Trouble => "! ",
-        Severity::Note => "  ",
-    }
-}
-
-/// The first line, and what else was found.
-fn long(diagnosis: &Diagnosis) -> String {
-    let mut text = format!("{}\n", diagnosis.headline());
-    for finding in &diagnosis.findings {
-        let is_first = !diagnosis.is_healthy() && std::ptr::eq(finding, &diagnosis.findings[0]);
-        if !is_first {
-            let mark = mark(finding.severity);
-            text.push_str(&format!("{mark} {finding}\n"));
-        }
-        if let Some(remedy) = &finding.remedy {
-            text.push_str(&format!("   → {}\n", remedy.what));
-        }
-    }
-    text
 }
 
 pub(crate) async fn stats(backend: &dyn Backend, queue: &str, output: &Output) -> Outcome {
@@ -396,26 +275,15 @@ fn ignore_mismatch(error: Error) -> Result<(), Error> {
 
 /// A setting, as `apply` takes it.
 fn value(config: &QueueConfig, name: &str) -> String {
-    fn limit<T: ToString>(limit: Option<T>) -> String {
-        limit.map_or_else(|| "none".to_owned(), |limit| limit.to_string())
-    }
-    let millis = |time: Option<Duration>| limit(time.map(|time| time.as_millis()));
-    let leasing = config.leasing();
-    match (name, config) {
-        ("capacity", QueueConfig::Bounded(config)) => config.capacity.to_string(),
-        ("pace_ms", QueueConfig::Rotating(config)) => millis(config.pace),
-        ("ageing_ms", QueueConfig::Priority(config)) => millis(config.ageing),
-        ("max_attempts", _) => limit(leasing.map(|config| config.max_attempts)),
-        ("dead_letter_cap", _) => limit(leasing.map(|config| config.dead_letter_cap)),
-        ("at_once", _) => limit(leasing.and_then(|config| config.at_once)),
-        _ => limit(leasing.and_then(|config| {
-            let rate = config.rate?;
-            Some(format!("{}/{}", rate.most, rate.per.as_millis()))
-        })),
-    }
+    let mut settings = config.settings().into_iter();
+    let found = settings.find(|(setting, _)| *setting == name);
+    found.map_or_else(String::new, |(_, value)| value)
 }
 
-fn apply(config: &mut QueueConfig, Setting { name, value, per }: &Setting) -> Result<(), Error> {
+pub(crate) fn apply(
+    config: &mut QueueConfig,
+    Setting { name, value, per }: &Setting,
+) -> Result<(), Error> {
     let unknown = || Error::invalid(format!("a {} queue has no setting `{name}`", config.kind()));
     let unknown = unknown();
     let number = |what: &str| -> Result<usize, Error> {
