@@ -9,8 +9,8 @@ use std::{
 
 use bytes::Bytes;
 use queue_core::{
-    AnyQueue, Backend, Cancelled, DelayQueue, Insert, Leasing, LeasingExt, Push, Pushed,
-    QueueConfig, QueueKind, QueueName, RotatingConfig, RotatingQueue, Settlement,
+    AnyQueue, Backend, BoundedQueue, Cancelled, DelayQueue, Insert, Leasing, LeasingExt, Push,
+    Pushed, QueueConfig, QueueKind, QueueName, RotatingConfig, RotatingQueue, Settlement,
 };
 use tokio::{runtime::Runtime, task::JoinSet};
 
@@ -94,6 +94,23 @@ macro_rules! batch {
     };
 }
 
+async fn push<Q: Leasing + ?Sized>(queue: &Q, batch: &[Push]) {
+    let _pushed = queue.push(batch).await.expect("pushed");
+}
+
+async fn push_where_room(queue: &dyn BoundedQueue, batch: &[Push]) {
+    let mut left = batch;
+    while !left.is_empty() {
+        let pushed = queue.push(left).await.expect("pushed");
+        let full = |pushed: &Pushed| *pushed == Pushed::Full;
+        let accepted = pushed.iter().position(full).unwrap_or(left.len());
+        left = &left[accepted..];
+        if !left.is_empty() {
+            queue.wait_for_room(PATIENCE).await.expect("waited");
+        }
+    }
+}
+
 impl LeasingQueue {
     /// Opens a queue of this kind; a bounded one has this capacity.
     ///
@@ -138,28 +155,30 @@ impl LeasingQueue {
     ///
     /// If the queue refuses.
     pub async fn put_with(&self, size: usize, body: Body) {
-        let kind = self.queue.kind();
-        let make = |n: usize| {
-            let push = Push::new(body());
-            match kind {
-                QueueKind::Delay => push.with_due(Duration::ZERO),
-                QueueKind::Priority => push.with_priority((n % 16) as i16),
-                QueueKind::Grouped => push.with_group(GROUPS[n % 16].as_bytes()),
-                _ => push,
+        // Each kind makes its messages apart, as a program does that knows its kind: a message that goes through a
+        // `match` is moved once more.
+        match &self.queue {
+            AnyQueue::Delay(queue) => {
+                let now = |_| Push::new(body()).with_due(Duration::ZERO);
+                batch!(size, now, |batch| push(&**queue, batch).await);
             }
-        };
-        batch!(size, make, |batch| {
-            let mut left = &batch[..];
-            while !left.is_empty() {
-                let pushed = self.leasing.push(left).await.expect("pushed");
-                let full = |pushed: &Pushed| *pushed == Pushed::Full;
-                let accepted = pushed.iter().position(full).unwrap_or(left.len());
-                left = &left[accepted..];
-                if let (false, AnyQueue::Bounded(queue)) = (left.is_empty(), &self.queue) {
-                    queue.wait_for_room(PATIENCE).await.expect("waited");
-                }
+            AnyQueue::Priority(queue) => {
+                let urgent = |n| Push::new(body()).with_priority((n % 16) as i16);
+                batch!(size, urgent, |batch| push(&**queue, batch).await);
             }
-        });
+            AnyQueue::Grouped(queue) => {
+                let of_sixteen = |n: usize| Push::new(body()).with_group(GROUPS[n % 16].as_bytes());
+                batch!(size, of_sixteen, |batch| push(&**queue, batch).await);
+            }
+            AnyQueue::Bounded(queue) => {
+                let plain = |_| Push::new(body());
+                batch!(size, plain, |batch| push_where_room(&**queue, batch).await);
+            }
+            _ => {
+                let plain = |_| Push::new(body());
+                batch!(size, plain, |batch| push(self.leasing(), batch).await);
+            }
+        }
     }
 
     /// Leases up to `size` messages, waiting for one, and acks them. Returns their number.

@@ -89,6 +89,7 @@ impl Push {
     }
 
     /// Sets the priority, on a priority queue. [`limits::priority`] checks a wider number.
+    #[inline]
     #[must_use]
     pub const fn with_priority(mut self, priority: i16) -> Self {
         self.priority = Some(priority);
@@ -134,6 +135,7 @@ impl Push {
     }
 
     /// Sets the policy for a full bounded queue.
+    #[inline]
     #[must_use]
     pub const fn with_overflow(mut self, overflow: Overflow) -> Self {
         self.overflow = overflow;
@@ -141,6 +143,7 @@ impl Push {
     }
 
     /// Limits how long the message may wait to be delivered, counted from the push (L17).
+    #[inline]
     #[must_use]
     pub const fn with_time_to_live(mut self, time_to_live: TimeToLive) -> Self {
         self.time_to_live = Some(time_to_live);
@@ -174,8 +177,36 @@ impl Push {
     #[inline]
     pub fn check_all(batch: &[Self], kind: QueueKind, max_body: usize) -> Result<()> {
         limits::check_batch(batch.len())?;
+        let mut total = 0_usize;
+        for push in batch {
+            let size = push.size();
+            total = total.saturating_add(size);
+            if size > max_body || push.asks_on(kind) {
+                return Self::check_each(batch, kind, max_body);
+            }
+        }
+        match total > limits::MAX_BATCH_BYTES || kind == QueueKind::Grouped {
+            true => Self::check_each(batch, kind, max_body),
+            false => Ok(()),
+        }
+    }
+
+    #[inline(never)]
+    fn check_each(batch: &[Self], kind: QueueKind, max_body: usize) -> Result<()> {
         limits::check_sizes(batch.iter().map(Self::size), max_body)?;
         batch.iter().try_for_each(|push| push.check_options(kind))
+    }
+
+    /// Whether an option has to be looked at. Most pushes have none but their kind's own.
+    #[inline]
+    fn asks_on(&self, kind: QueueKind) -> bool {
+        self.dedup.is_some()
+            || self.distinct.is_some()
+            || self.group.is_some()
+            || self.time_to_live.is_some()
+            || (self.priority.is_some() && kind != QueueKind::Priority)
+            || self.overflow != Overflow::Reject
+            || self.due.is_some_and(Due::is_too_far)
     }
 
     fn check_options(&self, kind: QueueKind) -> Result<()> {

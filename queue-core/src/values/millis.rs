@@ -13,9 +13,9 @@ use std::time::Duration;
 /// ```
 #[inline]
 pub fn millis_ceil(duration: Duration) -> u64 {
-    let whole = duration.as_millis();
-    let rest = u128::from(!duration.subsec_nanos().is_multiple_of(1_000_000));
-    u64::try_from(whole + rest).unwrap_or(u64::MAX)
+    let rest = u64::from(duration.subsec_nanos().div_ceil(1_000_000));
+    let whole = duration.as_secs().saturating_mul(1_000);
+    whole.saturating_add(rest)
 }
 
 /// A duration as errors and logs show it: always in whole milliseconds, rounded up, so that a reader compares

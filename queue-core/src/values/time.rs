@@ -84,12 +84,22 @@ impl Due {
     pub fn check(self) -> Result<()> {
         match self {
             Self::After(delay) => limits::delay_millis(delay).map(drop),
-            Self::At(time) if time.as_millis() >= limits::MAX_TIME => Err(too_far(time)),
+            Self::At(time) if self.is_too_far() => Err(too_far(time)),
             Self::At(_) => Ok(()),
         }
     }
 
+    /// Whether [`check`](Self::check) refuses it.
+    #[inline]
+    pub(crate) fn is_too_far(self) -> bool {
+        match self {
+            Self::After(delay) => delay > limits::MAX_DELAY,
+            Self::At(time) => time.as_millis() >= limits::MAX_TIME,
+        }
+    }
+
     /// The due time counted from `now`, and never before it.
+    #[inline]
     pub fn resolve(self, now: Timestamp) -> Timestamp {
         match self {
             Self::After(delay) => now.plus_millis(millis_ceil(delay)),

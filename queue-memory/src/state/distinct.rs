@@ -47,9 +47,12 @@ impl DistinctKeys {
     /// Frees the key of a message that is gone or dead.
     #[inline]
     pub(crate) fn done(&mut self, id: MessageId) {
-        if self.held.is_empty() {
-            return;
+        if !self.held.is_empty() {
+            self.free(id);
         }
+    }
+
+    fn free(&mut self, id: MessageId) {
         if let Some(held) = self.held.remove(&id) {
             self.owners.remove(&held.key);
         }

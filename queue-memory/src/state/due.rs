@@ -12,6 +12,7 @@ use super::{
 pub(crate) struct DueLine(Timeline);
 
 impl Backlog for DueLine {
+    #[inline]
     fn join(&mut self, entries: &mut Entries, slot: Slot, now: Timestamp) {
         self.delay(entries, slot, now);
     }

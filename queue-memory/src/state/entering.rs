@@ -17,11 +17,22 @@ impl<K: Kind> LeasingState<K> {
         each.map(|push| self.push_one(push, now)).collect()
     }
 
-    /// Decides in this order: a duplicate, a replacement, room, the policy without room.
     #[inline]
     fn push_one(&mut self, push: &Push, now: Timestamp) -> Pushed {
         let is_full = self.entries.len() >= self.capacity;
         planted!(CapacityOffByOne => is_full = self.entries.len() > self.capacity);
+        let asks = push.dedup.is_some() | push.distinct.is_some() | push.time_to_live.is_some();
+        if is_full | asks {
+            return self.decide(push, is_full, now);
+        }
+        let (id, slot) = self.accept(push, now);
+        self.enter(slot, push.due.map(|due| due.resolve(now)), now);
+        Pushed::Accepted(id)
+    }
+
+    /// Decides in this order: a duplicate, a replacement, room, the policy without room.
+    #[inline(never)] // The path of most pushes is shorter without it.
+    fn decide(&mut self, push: &Push, is_full: bool, now: Timestamp) -> Pushed {
         let first = self.duplicate_of(push, now);
         planted!(FullBeforeDuplicate => first = first.filter(|_| !is_full));
         if let Some(first) = first {
@@ -30,31 +41,42 @@ impl<K: Kind> LeasingState<K> {
         }
         planted!(CancelKeepsTheKey =>
             if let Some(replaced) = self.replace_the_gone(push, now) { return replaced });
-        if let Some((slot, began)) = self.replaceable(push) {
-            planted!(ReplacedIsDelivered => return self.add_beside(push, slot, now));
-            planted!(ReplacementTakesThePlace => return self.replace_in_place(push, slot, now));
-            planted!(ReplacedKeepsItsPlace => self.entries[slot].holds = false);
-            planted!(ChainForgetsItsStart => began = None);
-            // Its group keeps its turn, because it is never empty.
-            let id = self.add(push, began.unwrap_or(now), now);
+        let replaceable = self.replaceable(push);
+        let mut began = now;
+        let mut evicted = None;
+        if let Some((_slot, first)) = replaceable {
+            planted!(ReplacedIsDelivered => return self.add_beside(push, _slot, now));
+            planted!(ReplacementTakesThePlace => return self.replace_in_place(push, _slot, now));
+            planted!(ReplacedKeepsItsPlace => self.entries[_slot].holds = false);
+            planted!(ChainForgetsItsStart => first = None);
+            began = first.unwrap_or(now);
+        } else if is_full {
+            evicted = self.make_room(push);
+            if evicted.is_none() {
+                planted!(RefusalLeavesAMark => self.mark(push, MessageId::new(1), now));
+                return Pushed::Full;
+            }
+        }
+        let id = self.add(push, began, now);
+        if let Some((slot, _)) = replaceable {
+            // After the other was added: so its group keeps its turn, because it is never empty.
             let replaced = self.withdraw(slot).id;
             self.counters.replaced += 1;
             return Pushed::Replaced { id, replaced };
         }
-        if !is_full {
-            return Pushed::Accepted(self.add(push, now, now));
+        match evicted {
+            Some(evicted) => Pushed::Evicted { id, evicted },
+            None => Pushed::Accepted(id),
         }
-        let evicted = match push.overflow {
+    }
+
+    /// Drops a message of a full queue, if this push says so.
+    fn make_room(&mut self, push: &Push) -> Option<MessageId> {
+        match push.overflow {
             Overflow::DropOldest => self.evict().map(|entry| entry.id),
             // A policy of a later version gets no room until this names it.
             _ => None,
-        };
-        let Some(evicted) = evicted else {
-            planted!(RefusalLeavesAMark => self.mark(push, MessageId::new(1), now));
-            return Pushed::Full;
-        };
-        let id = self.add(push, now, now);
-        Pushed::Evicted { id, evicted }
+        }
     }
 
     /// The message whose live mark makes this push a duplicate (L9).
@@ -71,16 +93,21 @@ impl<K: Kind> LeasingState<K> {
         Some((self.undelivered(owner)?, self.distinct.began(owner)))
     }
 
-    /// Accepts a message. `began` is the first push of the messages that replaced each other.
+    /// Gives a message its id and a slot; the caller puts it into the backlog.
     #[inline]
-    pub(super) fn add(&mut self, push: &Push, began: Timestamp, now: Timestamp) -> MessageId {
+    fn accept(&mut self, push: &Push, now: Timestamp) -> (MessageId, Slot) {
         self.last_id += 1;
         let id = MessageId::new(self.last_id);
-        self.mark(push, id, now);
         self.counters.accepted += 1;
         let mut message = StoredMessage::new(id, push, now);
         K::set(&mut message, push);
-        let slot = self.keep(message);
+        (id, self.keep(message))
+    }
+
+    /// Accepts a message. `began` is the first push of the messages that replaced each other.
+    pub(super) fn add(&mut self, push: &Push, began: Timestamp, now: Timestamp) -> MessageId {
+        let (id, slot) = self.accept(push, now);
+        self.mark(push, id, now);
         self.limit(push, id, slot, now);
         let mut due = push.due.map(|due| due.resolve(now));
         if let Some(distinct) = &push.distinct {

@@ -1,6 +1,7 @@
 //! The messages that a queue holds, each in a slot that does not change.
 
 use std::{
+    mem,
     ops::{Index, IndexMut},
     sync::Arc,
 };
@@ -171,11 +172,10 @@ impl Entries {
 
     #[inline]
     pub(crate) fn remove(&mut self, slot: Slot) -> StoredMessage {
-        let entry = self.0.remove(slot as usize);
-        if self.0.is_empty() && self.0.capacity() > KEPT {
-            self.0 = Slab::new();
+        if self.0.len() == 1 && self.0.capacity() > KEPT {
+            return mem::take(&mut self.0).remove(slot as usize);
         }
-        entry
+        self.0.remove(slot as usize)
     }
 
     #[cfg(feature = "planted")]

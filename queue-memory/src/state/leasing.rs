@@ -215,16 +215,18 @@ impl<K: Kind> LeasingState<K> {
     /// Removes a message that is no longer in the backlog nor leased.
     #[inline]
     pub(super) fn forget(&mut self, slot: Slot) -> StoredMessage {
-        let entry = self.entries.remove(slot);
-        self.backlog.forgotten(&entry);
-        self.index.remove(entry.id);
-        self.marks.done(entry.id);
-        self.ends.done(entry.id);
-        self.distinct.done(entry.id);
+        let entry = &self.entries[slot];
+        let id = entry.id;
+        self.backlog.forgotten(entry);
+        self.index.remove(id);
+        self.marks.done(id);
+        self.ends.done(id);
+        self.distinct.done(id);
         if let Some(ended) = &mut self.ended {
-            ended.push(entry.id);
+            ended.push(id);
         }
-        entry
+        // Last, so that the message is moved once, to the caller.
+        self.entries.remove(slot)
     }
 
     /// Removes an undelivered message.
@@ -307,7 +309,8 @@ impl<K: Kind> LeasingState<K> {
         planted!(KeyFreedAtDelivery => self.distinct.done(id));
         self.hold(slot, id, deadline);
         let entry = &self.entries[slot];
-        let (receipt, time_left) = (Receipt::new(id, token), deadline.since(now));
+        let (receipt, time_left) = (Receipt::new(id, token), Duration::from_millis(lease_time));
+        planted!(TimedFromThePush => time_left = deadline.since(now));
         let body = entry.body.clone();
         let mut delivery = Delivery::new(receipt, entry.attempts, time_left, body);
         delivery.headers = entry.headers.clone();

@@ -61,9 +61,12 @@ impl Marks {
     /// Ends the mark of a message that is done, if the mark ends with its message.
     #[inline]
     pub(crate) fn done(&mut self, id: MessageId) {
-        if self.uniques.is_empty() {
-            return;
+        if !self.uniques.is_empty() {
+            self.end_unique(id);
         }
+    }
+
+    fn end_unique(&mut self, id: MessageId) {
         let key = self.uniques.remove(&id);
         if let Some(mark) = key.and_then(|key| self.keys.remove(&key)) {
             self.ends.remove(&(mark.end, mark.id));
