@@ -17,15 +17,34 @@ use crate::{
     open::list_queues,
 };
 
-/// Rates that are kept of each queue.
+/// Rates that are kept of each queue, at most.
 const KEPT: usize = 360;
+/// The time for which they are kept.
+const KEPT_FOR: Duration = Duration::from_secs(3_600);
 
-/// Samples the queues of a backend again and again, and remembers the last 360 rates of each.
+/// Samples the queues of a backend again and again, and remembers the rates of each: the last 360, of the last hour.
 #[derive(Debug)]
 pub struct Sampler {
     backend: Arc<dyn Backend>,
     most: NonZeroUsize,
     sampled: BTreeMap<QueueName, Sampled>,
+    /// The last queue of the last slice, and the queues of this pass so far.
+    #[cfg_attr(
+        not(feature = "web"),
+        expect(dead_code, reason = "only the page samples in slices")
+    )]
+    last: (Option<QueueName>, usize),
+}
+
+/// The samples of queues whose names follow one another.
+#[cfg(feature = "web")]
+#[derive(Debug)]
+pub(crate) struct Slice {
+    /// The name behind which it begins.
+    pub(crate) after: Option<QueueName>,
+    /// Its last name; none if no queue is behind it.
+    pub(crate) until: Option<QueueName>,
+    pub(crate) samples: Vec<Sample>,
 }
 
 #[derive(Debug)]
@@ -40,6 +59,9 @@ struct Sampled {
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
 #[non_exhaustive]
 pub struct Rates {
+    /// The end of the time that they are of, by the backend's clock.
+    #[serde(rename = "at_ms")]
+    pub at: Timestamp,
     /// Messages pushed.
     pub pushed: f64,
     /// Messages acked.
@@ -77,6 +99,7 @@ impl Sampler {
             backend,
             most,
             sampled: BTreeMap::new(),
+            last: (None, 0),
         }
     }
 
@@ -88,9 +111,47 @@ impl Sampler {
     pub async fn sample(&mut self) -> Result<Vec<Sample>> {
         let listed = list_queues(&*self.backend, self.most.get()).await?;
         let now = self.backend.now().await?;
-        let mut sampled = std::mem::take(&mut self.sampled);
+        let before = std::mem::take(&mut self.sampled);
+        Ok(self.note(listed, now, before))
+    }
+
+    /// Takes one sample of each of the next queues by name: up to the sampler's number of them, and up to `all` in a pass.
+    /// Behind the last queue, a new pass begins.
+    ///
+    /// # Errors
+    ///
+    /// Errors of the backend.
+    #[cfg(feature = "web")]
+    pub(crate) async fn sample_next(&mut self, all: NonZeroUsize) -> Result<Slice> {
+        let (after, so_far) = self.last.clone();
+        let listed = self.backend.queues(after.as_ref(), self.most).await?;
+        let now = self.backend.now().await?;
+        let so_far = so_far + listed.len();
+        let until = listed.last().map(|last| last.name.clone());
+        let until = until.filter(|_| listed.len() == self.most.get() && so_far < all.get());
+        self.last = (until.clone(), until.as_ref().map_or(0, |_| so_far));
+        let is_within = |(name, _): &(QueueName, Sampled)| {
+            let begins = after.as_ref().is_none_or(|after| name > after);
+            begins && until.as_ref().is_none_or(|until| name <= until)
+        };
+        let sampled = std::mem::take(&mut self.sampled).into_iter();
+        let (before, others) = sampled.partition(is_within);
+        self.sampled = others;
+        Ok(Slice {
+            samples: self.note(listed, now, before),
+            after,
+            until,
+        })
+    }
+
+    fn note(
+        &mut self,
+        listed: Vec<QueueInfo>,
+        now: Timestamp,
+        mut before: BTreeMap<QueueName, Sampled>,
+    ) -> Vec<Sample> {
         let samples = listed.into_iter().map(|info| {
-            let before = sampled.remove(&info.name);
+            let before = before.remove(&info.name);
             // A ring counts no visits.
             let counters = info.counters.filter(|_| info.kind != QueueKind::Rotating);
             let Some(counters) = counters else {
@@ -108,7 +169,7 @@ impl Sampler {
             self.sampled.insert(info.name, next);
             sample
         });
-        Ok(samples.collect())
+        samples.collect()
     }
 }
 
@@ -133,11 +194,10 @@ impl Sampled {
             };
         };
         let (then, last) = this.last;
-        if let Some(rates) = rates(&last, &counters, now.since(then)) {
-            this.rates.push_back(rates);
-            if this.rates.len() > KEPT {
-                this.rates.pop_front();
-            }
+        this.rates.extend(rates(&last, &counters, then, now));
+        let is_old = |rates: &Rates| now.since(rates.at) > KEPT_FOR;
+        while this.rates.len() > KEPT || this.rates.front().is_some_and(is_old) {
+            this.rates.pop_front();
         }
         let is_ready = counters.depth.ready > 0 && last.depth.ready > 0;
         let stands = is_ready && !shown_only && !has_moved(&last, &counters);
@@ -155,14 +215,15 @@ impl Sampled {
 }
 
 /// The rates between two samples; none if no time passed, or if the queue was made again in between.
-fn rates(before: &Counters, after: &Counters, elapsed: Duration) -> Option<Rates> {
-    let seconds = elapsed.as_secs_f64();
+fn rates(before: &Counters, after: &Counters, then: Timestamp, now: Timestamp) -> Option<Rates> {
+    let seconds = now.since(then).as_secs_f64();
     if seconds == 0.0 {
         return None;
     }
     let failed = |counters: &Counters| counters.retried + counters.died + counters.expired;
     let rate = |before: u64, after: u64| Some(after.checked_sub(before)? as f64 / seconds);
     Some(Rates {
+        at: now,
         pushed: rate(before.accepted, after.accepted)?,
         acked: rate(before.acked, after.acked)?,
         failed: rate(failed(before), failed(after))?,

@@ -9,8 +9,8 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use queue_core::{
-    Bytes, Error, Leasing, LeasingExt, MessageId, Page, QueueName, Receipt, Revived, Settlement,
-    Token, limits, with_sources,
+    Bytes, DeadLetter, Error, Leasing, LeasingExt, MessageId, Page, QueueName, Receipt, Revived,
+    Settlement, Token, limits, with_sources,
 };
 use serde::Deserialize;
 use serde_json::json;
@@ -19,11 +19,12 @@ use super::{
     Web,
     access::Operator,
     api::{Answer, answer},
+    asked::{InQueue, OfMessage, name},
     audit::AuditEntry,
+    filter::Filter,
     frame::Frame,
     groups,
     hex::Hex,
-    pages::{InQueue, OfMessage, name},
     show::Failed,
 };
 use crate::{groups::key_in_words, ids_of_failure, open::open_leasing};
@@ -42,6 +43,8 @@ pub(super) struct Action {
     fingerprint: Option<String>,
     /// The same in hexadecimal digits.
     fingerprint_hex: Option<Hex>,
+    /// Of an action on dead letters: a part of their reasons.
+    reason: Option<String>,
     /// Of an action on a message, by the API.
     id: Option<MessageId>,
 }
@@ -151,6 +154,7 @@ impl Web {
         let message = id.map(|id| format!(" #{id}")).unwrap_or_default();
         let group = action.group().map(|key| key_in_words(&key));
         let group = group.or_else(|| action.fingerprint().map(Cow::into_owned));
+        let group = group.or_else(|| action.reason.clone());
         let group = group.map(|group| format!(" '{group}'")).unwrap_or_default();
         let what = format!("{} {queue}{message}{group}", action.action);
         self.note(operator, what, &done).await;
@@ -200,20 +204,32 @@ impl Web {
                 Ok(format!("{settled:?}"))
             }
             (verb @ ("revive" | "discard"), None, _) => {
-                let Some(failure) = action.fingerprint() else {
-                    return Err(Error::invalid(format!(
-                        "{verb} which dead letters? Name an id, or a fingerprint"
-                    )));
-                };
-                on_failure(&*leasing, verb, &failure).await
+                let filter = Filter::new(action.reason.as_deref().unwrap_or_default());
+                match action.fingerprint() {
+                    Some(failure) => {
+                        let died_of_it = |letters: &[DeadLetter]| ids_of_failure(letters, &failure);
+                        on_letters(&*leasing, verb, died_of_it).await
+                    }
+                    None if !filter.is_empty() => {
+                        let meant = |letters: &[DeadLetter]| filter.ids(letters);
+                        on_letters(&*leasing, verb, meant).await
+                    }
+                    None => Err(Error::invalid(format!(
+                        "{verb} which dead letters? Name an id, a fingerprint, or a part of their reasons"
+                    ))),
+                }
             }
             (other, ..) => Err(Error::invalid(format!("there is no action `{other}` here"))),
         }
     }
 }
 
-/// Revives or discards all dead letters of a failure that are there now.
-async fn on_failure(leasing: &dyn Leasing, verb: &str, failure: &str) -> Result<String, Error> {
+/// Revives or discards all dead letters that are there now and that `chosen` returns of a page of them.
+async fn on_letters(
+    leasing: &dyn Leasing,
+    verb: &str,
+    chosen: impl Fn(&[DeadLetter]) -> Vec<MessageId>,
+) -> Result<String, Error> {
     // Letters that die again meanwhile come last, and are left alone: an action ends.
     let mut left = leasing.depth().await?.dead;
     let (mut page, mut done, mut found) = (Page::first(limits::MAX_PAGE), 0, 0);
@@ -223,7 +239,7 @@ async fn on_failure(leasing: &dyn Leasing, verb: &str, failure: &str) -> Result<
             .entries
             .truncate(usize::try_from(left).unwrap_or(usize::MAX));
         left -= letters.entries.len() as u64;
-        let ids = ids_of_failure(&letters.entries, failure);
+        let ids = chosen(&letters.entries);
         found += ids.len();
         for ids in ids.chunks(limits::MAX_BATCH) {
             done += match verb {

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use super::{
     Web,
-    pages::{After, InQueue, OfMessage, ROWS, name},
+    asked::{After, InQueue, OfMessage, ROWS, name},
     show::Failed,
 };
 use crate::{diagnose, group_as_json, open::open_leasing, open_grouped};

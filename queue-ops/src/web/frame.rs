@@ -53,9 +53,20 @@ impl Frame {
 
     /// The same, for the entries after this one.
     pub(super) fn after(&self, parts: &[&str], after: &str) -> String {
+        self.query(parts, &[("after", after)])
+    }
+
+    /// The same, with the values of a query. Empty ones are left out.
+    pub(super) fn query(&self, parts: &[&str], values: &[(&str, &str)]) -> String {
         let mut address = self.to(parts);
-        address.push_str("?after=");
-        encode(after, &mut address);
+        let mut before = '?';
+        for (name, value) in values.iter().filter(|(_, value)| !value.is_empty()) {
+            address.push(before);
+            address.push_str(name);
+            address.push('=');
+            encode(value, &mut address);
+            before = '&';
+        }
         address
     }
 

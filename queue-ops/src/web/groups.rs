@@ -8,9 +8,9 @@ use queue_core::{Bytes, Cursor, Error, GroupedQueueExt, Page, QueueName};
 
 use super::{
     Web,
+    asked::{After, InQueue, ROWS, name},
     frame::Frame,
     group_table::table,
-    pages::{After, InQueue, ROWS, name},
     show::{Failed, command, page},
 };
 use crate::{duration_in_words as words, open_grouped};

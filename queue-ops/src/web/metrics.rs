@@ -11,7 +11,7 @@ use queue_core::{Error, Page, QueueInfo, QueueKind, QueueName, limits, with_sour
 
 use super::{
     Web,
-    pages::{InQueue, name},
+    asked::{InQueue, name},
     show::Failed,
 };
 use crate::{list_queues, open::open_leasing, open_grouped};

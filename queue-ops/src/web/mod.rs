@@ -5,24 +5,35 @@
 
 mod access;
 mod actions;
+mod adding;
 mod api;
+mod asked;
 mod attempts;
 mod audit;
+mod body;
+mod chart;
+mod dead;
+mod filter;
 mod frame;
 mod group_table;
 mod groups;
 mod guard;
 mod hex;
 mod hosts;
+mod list;
+mod listed;
+mod messages;
 mod metrics;
 mod pages;
 mod public_url;
+mod queue;
 #[cfg(feature = "schedules")]
 mod schedules;
 mod sessions;
 mod show;
 mod token;
 mod watch;
+mod workers;
 
 use std::{sync::Arc, time::Duration};
 
@@ -122,9 +133,11 @@ impl Web {
         self
     }
 
-    /// Samples up to 1,000 queues at this interval (100 ms at least), by one listing, from [`router`](Self::router) on until the router is
-    /// gone. Then the pages show rates and charts of the last 360 samples, and read themselves again after each; and
-    /// `/metrics` tells for how long each queue stands still. Off by default. It needs a tokio runtime.
+    /// Samples the queues at this interval (100 ms at least), from [`router`](Self::router) on until the router is gone:
+    /// 1,000 queues at a time, by one listing, and up to 10,000 in turns. Then the list of queues is searched, sorted and
+    /// added up without a call to the backend; the pages show rates and charts of the last 360 samples of an hour, and
+    /// read themselves again after each; and `/metrics` tells for how long each queue stands still. Off by default. It
+    /// needs a tokio runtime.
     pub fn sample_every(mut self, interval: Duration) -> Self {
         self.watch = Some(Watch::new(interval));
         self
@@ -144,30 +157,31 @@ impl Web {
             watch.start(Arc::clone(&self.backend));
         }
         let router = Router::new()
-            .route("/", get(pages::queues))
-            .route("/queues", get(pages::queues))
+            .route("/", get(list::queues))
+            .route("/queues", get(list::queues))
             .route("/style.css", get(pages::style))
             .route("/live.js", get(pages::script))
             .route("/events", get(watch::events))
-            .route("/dead", get(pages::all_dead))
-            .route("/workers", get(pages::workers))
+            .route("/dead", get(dead::all_dead))
+            .route("/workers", get(workers::workers))
             .route("/sign-in", get(pages::sign_in).post(access::sign_in))
             .route("/sign-out", post(access::sign_out))
             .route("/server", get(pages::server))
             .route("/audit", get(pages::audit))
-            .route("/queues/{queue}", get(pages::queue).post(actions::on_queue))
+            .route("/queues/{queue}", get(queue::queue).post(actions::on_queue))
             .route(
                 "/queues/{queue}/dead",
-                get(pages::dead).post(actions::on_dead),
+                get(dead::dead).post(actions::on_dead),
             )
-            .route("/queues/{queue}/in/{place}", get(pages::place))
+            .route("/queues/{queue}/in/{place}", get(messages::place))
             .route(
                 "/queues/{queue}/groups",
                 get(groups::list).post(actions::on_groups),
             )
+            .route("/queues/{queue}/messages", post(adding::add))
             .route(
                 "/queues/{queue}/messages/{id}",
-                get(pages::message).post(actions::on_message),
+                get(messages::message).post(actions::on_message),
             )
             .route("/api/queues", get(api::queues))
             .route("/api/queues/{queue}", get(api::queue))

@@ -12,8 +12,8 @@ use super::{
     Web,
     access::Operator,
     actions::back,
+    asked::name,
     frame::Frame,
-    pages::name,
     show::{Failed, act as form, page},
 };
 use crate::{ShellCommand, duration_in_words as words, schedules::with_ring};

@@ -8,16 +8,13 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use maud::{DOCTYPE, Markup, html};
-use queue_core::{Bytes, Error, ErrorKind, Standing};
+use queue_core::{Error, ErrorKind, Standing};
 
 use super::{
     Web,
     frame::{Frame, Reader},
 };
-use crate::{Finding, Severity, ShellCommand, hex::hex, standing_in_words};
-
-/// Bytes of a body that a page shows.
-const SHOWN: usize = 4_096;
+use crate::{Finding, Severity, ShellCommand, standing_in_words};
 
 /// A page.
 pub(super) fn page(frame: &Frame, title: &str, command: &str, content: &Markup) -> Markup {
@@ -47,7 +44,7 @@ fn page_with(frame: &Frame, title: &str, command: &str, content: &Markup, is_liv
                 link rel="stylesheet" href=(to("style.css"));
             }
             body {
-                header {
+                header { nav aria-label="Site" {
                     strong { a href=(to("queues")) { "Queues" } }
                     a href=(to("dead")) { "Dead letters" }
                     a href=(to("workers")) { "Workers" }
@@ -59,7 +56,7 @@ fn page_with(frame: &Frame, title: &str, command: &str, content: &Markup, is_liv
                         Reader::SignedOut => a href=(to("sign-in")) { "Sign in" },
                         Reader::SignedIn => form method="post" action=(to("sign-out")) { button { "Sign out" } },
                     }
-                }
+                } }
                 main {
                     h1 { (title) }
                     (content)
@@ -128,11 +125,7 @@ impl IntoResponse for Failed {
 }
 
 pub(super) fn finding(finding: &Finding) -> Markup {
-    let class = match finding.severity {
-        Severity::Standstill => "standstill",
-        Severity::Trouble => "trouble",
-        Severity::Note => "note",
-    };
+    let class = severity_class(finding.severity);
     html! {
         div class={ "finding " (class) } {
             strong { (finding.sentence) }
@@ -149,22 +142,28 @@ pub(super) fn standing(standing: &Standing) -> String {
     standing_in_words(standing, |text| String::from_utf8_lossy(text).into_owned())
 }
 
-/// A body: text, or hexadecimal; up to 4 KiB.
-pub(super) fn body(body: &Bytes) -> String {
-    let shown = body.slice(..body.len().min(SHOWN));
-    let mut text = match std::str::from_utf8(&shown) {
-        Ok(text) => text.to_owned(),
-        // The cut may be within a character.
-        Err(error) if error.error_len().is_none() => {
-            String::from_utf8_lossy(&shown[..error.valid_up_to()]).into_owned()
+/// A number for people: `12,345`.
+pub(super) fn number(number: u64) -> String {
+    let digits = number.to_string();
+    let mut grouped = String::with_capacity(digits.len() + digits.len() / 3);
+    for (nth, digit) in digits.chars().enumerate() {
+        if nth > 0 && (digits.len() - nth).is_multiple_of(3) {
+            grouped.push(',');
         }
-        Err(_) => hex(&shown),
-    };
-    if shown.len() < body.len() {
-        text.push_str(&format!("… ({} bytes in all)", body.len()));
+        grouped.push(digit);
     }
-    text
+    grouped
 }
+
+/// The class that colours a finding.
+pub(super) const fn severity_class(severity: Severity) -> &'static str {
+    match severity {
+        Severity::Standstill => "standstill",
+        Severity::Trouble => "trouble",
+        Severity::Note => "note",
+    }
+}
+
 /// A form with one button.
 pub(super) fn act(to: &str, verb: &str, what: &str, fields: &[(&str, String)]) -> Markup {
     html! {
@@ -172,6 +171,25 @@ pub(super) fn act(to: &str, verb: &str, what: &str, fields: &[(&str, String)]) -
             input type="hidden" name="action" value=(verb);
             @for (name, value) in fields { input type="hidden" name=(name) value=(value); }
             button { (what) }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::number;
+
+    #[test]
+    fn thousands_are_separated() {
+        for (value, shown) in [
+            (0, "0"),
+            (999, "999"),
+            (1_000, "1,000"),
+            (12_345, "12,345"),
+            (1_234_567, "1,234,567"),
+            (u64::MAX, "18,446,744,073,709,551,615"),
+        ] {
+            assert_eq!(number(value), shown);
         }
     }
 }

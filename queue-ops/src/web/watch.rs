@@ -3,7 +3,7 @@
 use std::{
     collections::BTreeMap,
     num::NonZeroUsize,
-    sync::{Arc, PoisonError, RwLock},
+    sync::{Arc, PoisonError, RwLock, RwLockReadGuard},
     time::Duration,
 };
 
@@ -15,18 +15,22 @@ use axum::{
         sse::{Event, KeepAlive},
     },
 };
-use maud::{Markup, html};
-use queue_core::{Backend, QueueInfo, QueueName};
+use queue_core::{Backend, QueueName};
 use tokio::{
     sync::{Semaphore, watch},
     time::{Instant, sleep, timeout_at},
 };
 
 use super::Web;
-use crate::{Rates, Sample, Sampler};
+use crate::{Sample, Sampler, samples::Slice};
 
-/// Queues that are sampled.
-const SAMPLED: NonZeroUsize = NonZeroUsize::new(1_000).unwrap();
+/// Queues that are sampled at a time. If there are more, the next sample goes on behind them.
+const AT_ONCE: NonZeroUsize = NonZeroUsize::new(1_000).unwrap();
+/// Queues that are sampled: the first by name.
+pub(super) const SAMPLED: NonZeroUsize = NonZeroUsize::new(10_000).unwrap();
+
+/// Samples that are older are not shown in place of the queues.
+const FRESH: Duration = Duration::from_secs(60);
 
 /// Pages that follow the samples at a time: each keeps a connection.
 const STREAMS: usize = 128;
@@ -43,10 +47,19 @@ pub(super) struct Watch(Arc<Inner>);
 #[derive(Debug)]
 struct Inner {
     every: Duration,
-    samples: RwLock<BTreeMap<QueueName, Sample>>,
+    samples: RwLock<Samples>,
     /// The number of samples so far.
     count: watch::Sender<u64>,
     streams: Arc<Semaphore>,
+}
+
+#[derive(Debug, Default)]
+struct Samples {
+    queues: BTreeMap<QueueName, Sample>,
+    /// The time of the last sample, once all queues have been sampled.
+    last: Option<Instant>,
+    /// Whether the backend answered when it was asked last.
+    is_answered: bool,
 }
 
 impl Watch {
@@ -63,46 +76,67 @@ impl Watch {
     pub(super) fn start(&self, backend: Arc<dyn Backend>) {
         let (weak, every) = (Arc::downgrade(&self.0), self.0.every);
         tokio::spawn(async move {
-            let mut sampler = Sampler::new(backend, SAMPLED);
+            let mut sampler = Sampler::new(backend, AT_ONCE);
             while let Some(inner) = weak.upgrade() {
                 // If the backend does not answer, the last samples stay, and the pages say why.
-                if let Ok(samples) = sampler.sample().await {
-                    let samples = samples.into_iter();
-                    let samples = samples.map(|sample| (sample.info.name.clone(), sample));
-                    *inner
-                        .samples
-                        .write()
-                        .unwrap_or_else(PoisonError::into_inner) = samples.collect();
-                }
+                let sampled = sampler.sample_next(SAMPLED).await;
+                let is_first_pass = inner.note(sampled.ok());
                 inner.count.send_modify(|count| *count += 1);
                 drop(inner);
-                sleep(every).await;
+                if is_first_pass {
+                    tokio::task::yield_now().await;
+                } else {
+                    sleep(every).await;
+                }
             }
         });
     }
 
     /// Reads the sample of a queue; none if it is not sampled.
     pub(super) fn of<T>(&self, queue: &QueueName, read: impl FnOnce(&Sample) -> T) -> Option<T> {
-        let samples = self
-            .0
-            .samples
-            .read()
-            .unwrap_or_else(PoisonError::into_inner);
-        samples.get(queue).map(read)
+        self.0.read().queues.get(queue).map(read)
     }
 
-    /// The sampled queues, as they were at the last sample.
-    pub(super) fn all(&self) -> Vec<QueueInfo> {
-        let samples = self
-            .0
-            .samples
-            .read()
-            .unwrap_or_else(PoisonError::into_inner);
-        samples.values().map(|sample| sample.info.clone()).collect()
+    /// Reads all samples, with the time since the last one. None while they are old, before all queues
+    /// were sampled, and while the backend does not answer.
+    pub(super) fn all<T>(&self, read: impl Fn(&Sample) -> T) -> Option<(Duration, Vec<T>)> {
+        let samples = self.0.read();
+        let age = samples.last?.elapsed();
+        let is_valid = age < FRESH && samples.is_answered;
+        is_valid.then(|| (age, samples.queues.values().map(read).collect()))
     }
 
     pub(super) fn every(&self) -> Duration {
         self.0.every
+    }
+}
+
+impl Inner {
+    fn read(&self) -> RwLockReadGuard<'_, Samples> {
+        self.samples.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Replaces the samples of a slice of the queues; without one, the backend did not answer. Returns true while some
+    /// queues have never been sampled.
+    fn note(&self, slice: Option<Slice>) -> bool {
+        let mut samples = self.samples.write().unwrap_or_else(PoisonError::into_inner);
+        samples.is_answered = slice.is_some();
+        let Some(slice) = slice else {
+            return false;
+        };
+        let is_within = |name: &QueueName| {
+            let begins = slice.after.as_ref().is_none_or(|after| name > after);
+            begins && slice.until.as_ref().is_none_or(|until| name <= until)
+        };
+        samples.queues.retain(|name, _| !is_within(name));
+        let new = slice.samples.into_iter();
+        samples
+            .queues
+            .extend(new.map(|sample| (sample.info.name.clone(), sample)));
+        if slice.until.is_none() || samples.last.is_some() {
+            samples.last = Some(Instant::now());
+        }
+        samples.last.is_none()
     }
 }
 
@@ -127,49 +161,4 @@ pub(super) async fn events(State(web): State<Web>) -> Response {
     Sse::new(events)
         .keep_alive(KeepAlive::default())
         .into_response()
-}
-
-/// Width and height of a chart.
-const CHART: (f64, f64) = (600.0, 80.0);
-
-/// Rates as lines, the latest on the right.
-pub(super) fn chart(rates: &[Rates], every: Duration) -> Markup {
-    let highest = rates
-        .iter()
-        .flat_map(|rates| [rates.pushed, rates.acked, rates.failed]);
-    let highest = highest.fold(0.0, f64::max).max(f64::MIN_POSITIVE);
-    let line = |of: fn(&Rates) -> f64| {
-        let step = CHART.0 / (rates.len().max(2) - 1) as f64;
-        let points = rates.iter().enumerate().map(|(nth, rates)| {
-            let height = of(rates) / highest * (CHART.1 - 2.0);
-            format!("{:.1},{:.1}", nth as f64 * step, CHART.1 - 1.0 - height)
-        });
-        points.collect::<Vec<_>>().join(" ")
-    };
-    let last = rates.last().copied().unwrap_or_default();
-    let span = crate::duration_in_words(every * u32::try_from(rates.len()).unwrap_or(u32::MAX));
-    html! {
-        figure {
-            svg viewBox={ "0 0 " (CHART.0) " " (CHART.1) } preserveAspectRatio="none" role="img" aria-label={ "Rates of the last " (span) } {
-                polyline class="pushed" points=(line(|rates| rates.pushed)) {}
-                polyline class="acked" points=(line(|rates| rates.acked)) {}
-                polyline class="failed" points=(line(|rates| rates.failed)) {}
-            }
-            figcaption {
-                span.pushed { "in " (rate(last.pushed)) "/s" } ", "
-                span.acked { "out " (rate(last.acked)) "/s" } ", "
-                span.failed { "failed " (rate(last.failed)) "/s" }
-                "; the last " (span) ", at most " (rate(highest)) "/s"
-            }
-        }
-    }
-}
-
-/// Messages a second.
-pub(super) fn rate(rate: f64) -> String {
-    match rate {
-        0.0..0.05 => "0".to_owned(),
-        0.05..10.0 => format!("{rate:.1}"),
-        _ => format!("{rate:.0}"),
-    }
 }

@@ -9,7 +9,7 @@ use std::time::Duration;
 use crate::site::{Form, HOUR, Site, TOKEN, attributes, bury, push};
 
 /// Names that a relative link would take for something else.
-const NAMES: [&str; 8] = [
+const NAMES: [&str; 11] = [
     "orders",
     "jobs:mail",
     "https:evil.example",
@@ -18,6 +18,9 @@ const NAMES: [&str; 8] = [
     "data:x",
     "a:b:c",
     "sign-in",
+    "..a",
+    "-rf",
+    "_.-:Z9",
 ];
 
 /// Puts the page into another router.
@@ -43,7 +46,7 @@ fn is_own(address: &str, base: &str) -> bool {
     else {
         return false;
     };
-    let allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~%/?=".contains(&byte);
+    let allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~%/?=&".contains(&byte);
     !path.starts_with('/') && !address.starts_with("//") && path.bytes().all(allowed)
 }
 

@@ -2,9 +2,13 @@
 
 #![cfg(feature = "web")]
 
+mod adding;
+mod bodies;
 mod doors;
+mod filter;
 mod large;
 mod links;
+mod list;
 mod machines;
 mod redacted;
 #[cfg(feature = "schedules")]

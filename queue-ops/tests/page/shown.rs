@@ -127,8 +127,10 @@ async fn samples_draw_what_came_in_and_what_went_out() {
         own.contains("<svg") && own.contains("class=\"pushed\" points=\""),
         "{own}"
     );
+    // Each line, and each of the legend.
     let points: Vec<_> = crate::site::attributes(&own, "points");
-    assert_eq!(points.len(), 3);
+    assert_eq!(points.len(), 6);
+    let points = &points[..3];
     assert!(
         points.iter().all(|points| points.split(' ').count() >= 3),
         "{points:?}"
@@ -138,11 +140,17 @@ async fn samples_draw_what_came_in_and_what_went_out() {
     // The latest is on the right, the highest on top.
     let last = points[0].split(' ').next_back().unwrap();
     assert!(
-        last.starts_with("600.0,") && points[2].ends_with(",79.0"),
+        last.starts_with("408.0,") && points[2].ends_with(",160.0"),
         "{points:?}"
     );
+    // Its words, for those who cannot see it: the axes, the legend, a sentence, and a table.
+    let text = crate::site::words(&own);
+    for axis in ["messages a second", "60 s ago", "30 s ago", "now", "10/s"] {
+        assert!(text.contains(axis), "{axis}: {text}");
+    }
+    let sentence = "Throughput of the last 60 s: in 10/s now, ";
     assert!(
-        own.contains("the last ") && own.contains("at most "),
+        own.contains(sentence) && text.contains("As a table"),
         "{own}"
     );
 }

@@ -291,11 +291,16 @@ pub(crate) struct Form {
 }
 
 impl Form {
-    /// The forms of a page, apart from 'Sign out'.
+    /// The forms of a page that change something, apart from 'Sign out'.
     pub(crate) fn all(page: &str) -> Vec<Self> {
         let forms = page.split("<form").skip(1);
         let forms = forms.map(|form| form.split("</form>").next().expect("a piece"));
+        let forms = forms.filter(|form| attributes(form, "method") == ["post"]);
         let forms = forms.map(|form| {
+            let texts = form.split("<textarea").skip(1);
+            let texts = texts.filter_map(|text| {
+                Some((attributes(text, "name").into_iter().next()?, String::new()))
+            });
             let inputs = form.split("<input").skip(1);
             let fields = inputs.filter_map(|input| {
                 let input = input.split('>').next()?;
@@ -304,7 +309,7 @@ impl Form {
             });
             Self {
                 to: attributes(form, "action").pop().expect("an address"),
-                fields: fields.collect(),
+                fields: fields.chain(texts).collect(),
                 button: words(form.split("<button>").nth(1).expect("a button")),
             }
         });

@@ -45,25 +45,7 @@ impl Site {
     }
 
     fn listen(server: Server, backend: RedisBackend, listen: &str, with: &[&str]) -> Self {
-        let mut process = Command::new(env!("CARGO_BIN_EXE_qk"))
-            .args(["--url", &patient(&server), "web", "--listen", listen])
-            .args(with)
-            .stdout(Stdio::piped())
-            .spawn()
-            .expect("qk runs");
-        let stdout = process.stdout.as_mut().expect("a pipe");
-        let mut line = String::new();
-        while !line.ends_with('\n') {
-            let mut byte = [0];
-            stdout
-                .read_exact(&mut byte)
-                .expect("it says where it listens");
-            line.push(char::from(byte[0]));
-        }
-        let url = line
-            .trim()
-            .strip_prefix("listening on ")
-            .expect("an address");
+        let (process, url) = start(&server, listen, with);
         let agent = Agent::config_builder()
             .http_status_as_error(false)
             .max_redirects(0)
@@ -71,12 +53,18 @@ impl Site {
             .build()
             .new_agent();
         Self {
-            url: url.to_owned(),
+            url,
             process,
             agent,
             server,
             queues: Queues::new(backend),
         }
+    }
+
+    /// Another page of the same server.
+    pub(crate) fn another(&self, with: &[&str]) -> Another {
+        let (process, url) = start(&self.server, "127.0.0.1:0", with);
+        Another { process, url }
     }
 
     /// With actions, by [`TOKEN`].
@@ -158,6 +146,40 @@ impl Site {
         ];
         queue.settle(&settlements).await.unwrap();
     }
+}
+
+/// A second `qk web`. Dropping it ends the process.
+pub(crate) struct Another {
+    process: Child,
+    pub(crate) url: String,
+}
+
+impl Drop for Another {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+/// Starts `qk web`. Returns the process and its address.
+fn start(server: &Server, listen: &str, with: &[&str]) -> (Child, String) {
+    let mut process = Command::new(env!("CARGO_BIN_EXE_qk"))
+        .args(["--url", &patient(server), "web", "--listen", listen])
+        .args(with)
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("qk runs");
+    let stdout = process.stdout.as_mut().expect("a pipe");
+    let mut line = String::new();
+    while !line.ends_with('\n') {
+        let mut byte = [0];
+        stdout
+            .read_exact(&mut byte)
+            .expect("it says where it listens");
+        line.push(char::from(byte[0]));
+    }
+    let url = line.trim().strip_prefix("listening on ");
+    (process, url.expect("an address").to_owned())
 }
 
 /// The URL for a program that may start on a busy machine.
