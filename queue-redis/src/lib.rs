@@ -92,7 +92,7 @@ pub fn leak_finder() -> &'static str {
 
 pub use self::{
     backend::{Builder, Health, RedisBackend},
-    rights::{OptionalRight, access_rules, cluster_access_rules, optional_rights},
+    rights::{OptionalRight, access_rules, cluster_access_rules, optional_rights, read_only_rules},
 };
 #[cfg(feature = "tls")]
 pub use redis_link::connection::Tls;

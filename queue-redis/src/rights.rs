@@ -44,7 +44,36 @@ pub(crate) fn needs(prefix: &str) -> Needs {
         // A user who may open queues may access this key.
         key: keys::registry(prefix),
         largest_part: LARGEST_PART,
+        only_reads: false,
     }
+}
+
+/// Commands that show the state of queues outside of scripts, and the one that scripts begin with. Scripts read by
+/// others; the error of a call names one that is missing.
+const READING: &[&str] = &["HMGET", "TIME", "ZRANGEBYLEX", "ZRANGEBYSCORE"];
+
+/// The needs of a user who only reads.
+pub(crate) fn reading_needs(prefix: &str) -> Needs {
+    Needs {
+        scripts: Vec::new(),
+        commands: READING.iter().copied().collect(),
+        optional: Vec::new(),
+        only_reads: true,
+        ..needs(prefix)
+    }
+}
+
+/// The rights of a user who only looks at queues, as rules of `ACL SETUSER`, for queues with this prefix: see
+/// [`Builder::read_only`](crate::Builder::read_only). Needs Redis 7.0, or Valkey.
+///
+/// ```
+/// let rules = queue_redis::read_only_rules("qk");
+/// println!("ACL SETUSER viewer on >secret {rules}");
+/// # assert!(rules.starts_with("resetkeys %R~qk:* resetchannels -@all +@read "));
+/// ```
+pub fn read_only_rules(prefix: &str) -> String {
+    let prefix = literal(prefix);
+    format!("resetkeys %R~{prefix}:* resetchannels -@all +@read +eval_ro +time +ping")
 }
 
 /// A right beyond [`access_rules`]: calls work without it, and it reaches more than the user's own keys.

@@ -9,12 +9,13 @@ use crate::{connection::largest_part, script::Script};
 const ARGUMENTS: usize = 24;
 const BYTES: usize = 1024;
 
-/// The parts of the command before the keys: `EVALSHA`, the script's hash, and the number of keys.
+/// The parts of the command before the keys: `EVALSHA`, the script's hash, and the number of keys; or `EVAL_RO` and the
+/// script's text.
 const BEFORE_KEYS: usize = 3;
 
 /// A call of a script with its keys and arguments.
 ///
-/// `ARGV[1]` is always the time: empty for the server's clock, milliseconds if a clock is injected. [`Client::prepare`]
+/// `ARGV[1]` is the time: empty for the server's clock, milliseconds if a clock is injected. [`Client::prepare`]
 /// begins a call, [`Client::run`] sends it.
 ///
 /// [`Client::prepare`]: crate::client::Client::prepare
@@ -34,10 +35,29 @@ impl ScriptCall {
         keys: impl IntoIterator<Item = K, IntoIter: ExactSizeIterator>,
         now: &str,
     ) -> Self {
+        Self::beginning("EVALSHA", script.hash(), script, keys, now)
+    }
+
+    /// A call for a user who may only read, at the server's time: `ARGV[1]` is `read`. It names no hash, because such a
+    /// user may load no script.
+    pub fn read_only<K: ToRedisArgs>(
+        script: &'static Script,
+        keys: impl IntoIterator<Item = K, IntoIter: ExactSizeIterator>,
+    ) -> Self {
+        Self::beginning("EVAL_RO", script.source(), script, keys, "read")
+    }
+
+    fn beginning<K: ToRedisArgs>(
+        name: &str,
+        text: &str,
+        script: &'static Script,
+        keys: impl IntoIterator<Item = K, IntoIter: ExactSizeIterator>,
+        now: &str,
+    ) -> Self {
         let keys = keys.into_iter();
         let count = keys.len();
         let mut command = Cmd::with_capacity(ARGUMENTS, BYTES);
-        command.arg("EVALSHA").arg(script.hash()).arg(count);
+        command.arg(name).arg(text).arg(count);
         for key in keys {
             command.arg(key);
         }

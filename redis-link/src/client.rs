@@ -17,7 +17,7 @@ use crate::{
     call::ScriptCall,
     clock::Clock,
     cluster::{Cluster, Redirection, slot_of},
-    connection::{Channel, ConnectionState},
+    connection::{Channel, ConnectionState, Settings},
     erased_arc::ErasedArc,
     error::Failure,
     node::Node,
@@ -37,6 +37,7 @@ struct ClientInner {
     servers: Servers,
     response_timeout: Duration,
     clock: Clock,
+    only_reads: bool,
 }
 
 /// Where the keys are.
@@ -70,12 +71,13 @@ pub struct Route {
 }
 
 impl Client {
-    /// A client for a key.
-    pub fn new(servers: Servers, response_timeout: Duration, clock: Clock, key: &str) -> Self {
+    /// A client for a key, with the clock and the timeout of these settings.
+    pub fn new(servers: Servers, settings: &Settings, key: &str) -> Self {
         let inner = ClientInner {
             servers,
-            response_timeout,
-            clock,
+            response_timeout: settings.timeouts.response,
+            clock: settings.clock.clone(),
+            only_reads: settings.needs.only_reads,
         };
         let inner = ErasedArc::new(inner);
         Self { inner, slot: 0 }.at(key)
@@ -108,7 +110,10 @@ impl Client {
         script: &'static Script,
         keys: impl IntoIterator<Item = K, IntoIter: ExactSizeIterator>,
     ) -> ScriptCall {
-        ScriptCall::new(script, keys, &self.inner.clock.argument())
+        match self.inner.only_reads {
+            true => ScriptCall::read_only(script, keys),
+            false => ScriptCall::new(script, keys, &self.inner.clock.argument()),
+        }
     }
 
     /// Sends a plain command, and converts its reply; `what` names the reply's content. If the reply has the wrong

@@ -30,7 +30,8 @@ end
 -- The number of live leases, and of all leases. If any lease has expired, this reads each batch lease, because
 -- `uncounted` does not tell which batch leases have expired.
 local function count_leases()
-  local live, left_out = call('ZCOUNT', LEASES, '(' .. now_text, '+inf'), call('HGET', META, 'uncounted')
+  local live = call('ZCOUNT', LEASES, '(' .. now_text, '+inf')
+  local left_out = call('HGET', META, 'uncounted')
   local total, uncounted = call('ZCARD', LEASES), tonumber(left_out) or 0
   local rank, expired = 0, 0
   while live < total and uncounted > 0 do

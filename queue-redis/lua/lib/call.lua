@@ -1,5 +1,6 @@
 -- call: the beginning of every script.
--- ARGV[1] the time in ms since 1970 if a clock is injected; '' for the server's clock
+-- ARGV[1] the time in ms since 1970 if a clock is injected; '' for the server's clock; 'read' for the server's clock and
+--         a caller who may not write
 -- ARGV[2] the configuration that the caller's handle was opened with
 -- Returns, instead of the script's own result: nil if the queue does not exist. Then nothing was done.
 -- Errors: QKCONFIG  the queue is stored with another kind or layout. Nothing was done.
@@ -26,12 +27,13 @@ local now_text = string.format('%d', now)
 
 --- @part "read_only"
 -- The first write of a verb that only reads. It removes nothing; `lib/config` gives the reason. If the server refuses
--- writes for now, the verb does not reclaim, and replies with the stored state. A replica's refusal is an error,
--- because its data may be old: the error leads the client to the primary. Other errors are raised, too.
+-- writes for now, or the caller may not write, the verb does not reclaim, and replies with the stored state. A replica's
+-- refusal is an error, because its data may be old: the error leads the client to the primary. Other errors are raised,
+-- too.
 -- needs: ARRIVALS, META
 -- gives: meta, writable
-local writable = true
-local written = redis.pcall('ZREM', ARRIVALS, '')
+local writable = ARGV[1] ~= 'read'
+local written = writable and redis.pcall('ZREM', ARRIVALS, '')
 if type(written) == 'table' and written.err then
   if not (string.find(written.err, 'NOREPLICAS', 1, true) or string.find(written.err, 'MISCONF', 1, true)) then
     call('ZREM', ARRIVALS, '')

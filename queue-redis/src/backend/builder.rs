@@ -54,6 +54,7 @@ pub struct Builder {
     packs: usize,
     clock: Clock,
     seed: Option<u64>,
+    only_reads: bool,
 }
 
 enum ServerSource {
@@ -125,6 +126,7 @@ impl Builder {
             packs: PACKS,
             clock: Clock::Server,
             seed: None,
+            only_reads: false,
         }
     }
 
@@ -245,6 +247,14 @@ impl Builder {
         self
     }
 
+    /// For a user who may only read, such as an operator's: [`read_only_rules`](crate::read_only_rules) has the rights.
+    /// Calls that show something work: the list of queues, counters, peeks, finds, dead letters and groups. All others
+    /// fail, and no call reclaims. Needs Redis 7.0, or Valkey.
+    pub const fn read_only(mut self) -> Self {
+        self.only_reads = true;
+        self
+    }
+
     /// Runs the background tasks on this spawner instead of on the runtime that called [`connect`](Self::connect).
     ///
     /// The tasks keep connections open, drive them, and send batches of several callers. When the spawner's runtime has
@@ -306,7 +316,10 @@ impl Builder {
                 timeouts: self.timeouts,
                 keep_alive: self.keep_alive,
                 allow_eviction: self.allow_eviction,
-                needs: Arc::new(rights::needs(&prefix)),
+                needs: Arc::new(match self.only_reads {
+                    true => rights::reading_needs(&prefix),
+                    false => rights::needs(&prefix),
+                }),
                 meanings: refusals::meaning,
                 clock: self.clock,
                 spawn: Arc::clone(&spawn),

@@ -50,15 +50,13 @@ impl Connecting {
         // The nodes' seeds count up from here, and there are fewer nodes than this step.
         let times = self.times.fetch_add(1, Ordering::Relaxed);
         settings.seed = settings.seed.wrapping_add(times << 32);
-        let timeout = settings.timeouts.response;
         let maker = NodeMaker::new(Arc::new(settings), self.waiters());
         let servers = match &self.to {
             To::One(connector) => Servers::One(maker.connect(Arc::clone(connector)).await?),
             To::Cluster(seeds) => Servers::Cluster(Cluster::connect(seeds.clone(), maker).await?),
         };
         let registry = keys::registry(&self.prefix);
-        let clock = self.settings.clock.clone();
-        Ok(Client::new(servers, timeout, clock, &registry))
+        Ok(Client::new(servers, &self.settings, &registry))
     }
 
     /// Makes a waiter for each node. Each has its own channel, because a cluster passes a published message to all

@@ -96,7 +96,9 @@ impl CommandDialer {
         warn_of(&config, &mut warnings);
         warnings.extend(rights::check(&channel, &self.settings.needs, address).await?);
         *self.warnings.lock().unwrap_or_else(PoisonError::into_inner) = warnings;
-        self.load_missing(&channel).await.map_err(unfit)?;
+        if !self.settings.needs.only_reads {
+            self.load_missing(&channel).await.map_err(unfit)?;
+        }
         if let Some(confirmation) = self.settings.confirmation {
             let asked = CopiesAsked::new(confirmation, address.to_owned());
             asked.check(&channel).await?;

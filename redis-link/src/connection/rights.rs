@@ -33,6 +33,18 @@ pub struct Needs {
     pub key: String,
     /// The most bytes of one part of a call.
     pub largest_part: u64,
+    /// Whether calls only read, for a user who may not write. Scripts are called by their text, and not loaded.
+    pub only_reads: bool,
+}
+
+impl Needs {
+    /// The command that calls scripts.
+    const fn calling(&self) -> &'static str {
+        match self.only_reads {
+            true => "EVAL_RO",
+            false => "EVALSHA",
+        }
+    }
 }
 
 /// The command that scripts call without a key.
@@ -51,10 +63,13 @@ pub(super) async fn check(channel: &Channel, needs: &Needs, address: &str) -> Re
             "no call can be confirmed by replicas",
         ),
     ];
-    let optional = || needs.optional.iter().chain(&own);
+    let own = if needs.only_reads { &[][..] } else { &own };
+    let optional = || needs.optional.iter().chain(own);
+    let calling = [needs.calling()];
+    let [call] = calling;
 
-    let mut request = redis::cmd("EVAL");
-    request.arg(REFUSED).arg(0).arg("EVALSHA - 0");
+    let mut request = redis::cmd(if needs.only_reads { call } else { "EVAL" });
+    request.arg(REFUSED).arg(0).arg(format!("{call} - 0"));
     for command in &needs.commands {
         request.arg(format!("{command} {}", needs.key));
     }
@@ -72,7 +87,7 @@ pub(super) async fn check(channel: &Channel, needs: &Needs, address: &str) -> Re
     let refused: BTreeMap<&str, Lack> = refused.iter().filter_map(|line| read(line)).collect();
 
     let needed = |lack: Lack| {
-        let needed = needs.commands.iter().chain(&["EVALSHA"]);
+        let needed = needs.commands.iter().chain(&calling);
         let lacking = needed.filter(|command| refused.get(**command) == Some(&lack));
         lacking.copied().collect::<Vec<_>>()
     };
@@ -80,7 +95,7 @@ pub(super) async fn check(channel: &Channel, needs: &Needs, address: &str) -> Re
     // A user who may not access the key gets no information about commands.
     let knows_key = |command: &&str| !forbidden.contains(command) && *command != WITHOUT_KEY;
     if !needs.commands.iter().any(knows_key) {
-        forbidden.retain(|command| matches!(*command, WITHOUT_KEY | "EVALSHA"));
+        forbidden.retain(|command| *command == WITHOUT_KEY || *command == call);
     }
     if !(missing.is_empty() && forbidden.is_empty()) {
         return Err(unusable(address, &missing, &forbidden));
