@@ -7,8 +7,8 @@ use queue_core::{Group, Peeked, Standing, Timestamp, millis_ceil};
 use super::{
     Finding, Problem, Severity, is_shown_only,
     leases::{
-        expiring, hanging, held_by, holder_gone, kills_its_process, last_worker, leases,
-        long_leases, too_slow,
+        all_are_gone, expiring, hanging, held_by, holder_gone, kills_its_process, last_worker,
+        leases, long_leases, too_slow,
     },
     server,
     view::{Line, NEW_DEATHS, QueueView, Sample},
@@ -108,7 +108,7 @@ fn nobody_waits(view: &QueueView, line: &Line) -> Option<Finding> {
             ),
             "consumers poll every five seconds all the same; if they do not, they hang",
         ),
-        _ if depth.leased > 0 => return None,
+        _ if depth.leased > 0 && !all_are_gone(view, line) => return None,
         _ => (
             Problem::NoConsumer,
             format!(
@@ -424,12 +424,14 @@ fn undecodable(line: &Line) -> Option<Finding> {
 }
 
 fn failing(view: &QueueView, line: &Line) -> Option<Finding> {
-    let groups = failures(line);
+    let mut groups = failures(line);
+    groups.retain(|_, group| {
+        !group
+            .iter()
+            .any(|(_, failure)| failure.starts_with(UNDECODABLE))
+    });
     let largest = groups.values().max_by_key(|group| group.len())?;
     let (first, failure) = *largest.first()?;
-    if failure.starts_with(UNDECODABLE) {
-        return None;
-    }
     let most = view
         .config
         .leasing()

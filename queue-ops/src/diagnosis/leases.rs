@@ -74,6 +74,12 @@ pub(super) fn held_by<'a>(
     Some((text, gone))
 }
 
+/// Whether all leased messages are those of workers that are gone.
+pub(super) fn all_are_gone(view: &QueueView, line: &Line) -> bool {
+    let is_gone = |lease: Held<'_>| gone_for(view, lease.holder).is_some();
+    line.leased.is_whole && leases(line).all(is_gone)
+}
+
 /// Messages are leased by workers that are gone, and wait for the ends of their leases.
 pub(super) fn holder_gone(view: &QueueView, line: &Line) -> Option<Finding> {
     let is_gone = |lease: &Held<'_>| gone_for(view, lease.holder).is_some();

@@ -111,7 +111,8 @@ fn differing<'a>(view: &QueueView, record: &'a RefusalRecord) -> Option<Differin
     differs.then_some(differing)
 }
 
-/// Whether a worker of the same host serves the queue, and started after the refusal: the program has been corrected.
+/// Whether a worker of the same host lives, serves the queue, and started after the refusal: the program has been
+/// corrected.
 fn has_restarted(view: &QueueView, refusal: &Listed<RefusalRecord>) -> bool {
     let host = |holder: &str| {
         let (host, _) = holder.rsplit_once(", process ")?;
@@ -122,6 +123,7 @@ fn has_restarted(view: &QueueView, refusal: &Listed<RefusalRecord>) -> bool {
     workers.any(|worker| {
         let age = worker.record.uptime_ms.saturating_add(worker.last_beat_ms);
         let started_later = age < millis_ceil(refusal.age);
-        started_later && refused_on.is_some() && host(&worker.record.holder) == refused_on
+        let is_later = started_later && !worker.gone;
+        is_later && refused_on.is_some() && host(&worker.record.holder) == refused_on
     })
 }

@@ -11,7 +11,7 @@ use queue_core::{Backend, QueueInfo, QueueName, limits};
 use tokio::time::Instant;
 
 use super::{
-    Diagnosis, is_shown_only, look,
+    Diagnosis, Severity, is_shown_only, look,
     view::{Lists, Reading},
 };
 
@@ -61,7 +61,12 @@ async fn look_at(
         look(backend, queue.name, facts, reading, first)
     });
     let mut diagnoses = join_all(looks).await;
-    diagnoses.sort_by_key(|diagnosis| diagnosis.findings.first().map(|finding| finding.severity));
+    let severity = |one: &Diagnosis| {
+        one.findings
+            .first()
+            .map_or(Severity::Note, |first| first.severity)
+    };
+    diagnoses.sort_by_key(severity);
     diagnoses
 }
 

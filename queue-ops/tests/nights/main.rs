@@ -6,6 +6,8 @@
 mod in_memory;
 #[cfg(feature = "cli")]
 mod on_redis;
+mod pairs;
+mod quiet;
 mod refusals;
 #[cfg(feature = "cli")]
 mod schedules;

@@ -357,14 +357,20 @@ async fn well(queues: &Queues) -> Keep {
     })]
 }
 
-const MILLI: Duration = Duration::from_millis(1);
+pub(crate) const MILLI: Duration = Duration::from_millis(1);
 
 /// Registers a worker of `orders` that says it beats this often, and beats once.
-async fn register(queues: &Queues, process: u32, beat: Duration) {
+pub(crate) async fn register(queues: &Queues, process: u32, beat: Duration) {
+    register_at(queues, "orders", process, beat).await;
+}
+
+/// The same, of a worker of another queue.
+pub(crate) async fn register_at(queues: &Queues, queue: &str, process: u32, beat: Duration) {
     let holder = format!("vm, process {process}");
-    let registered = WorkerRegistration::open(&**queues.backend(), holder.clone());
+    let key = format!("{queue} {process}");
+    let registered = WorkerRegistration::open(&**queues.backend(), key);
     let record = serde_json::json!({
-        "holder": holder, "program": "shop", "queues": ["orders"], "slots": 6, "in_flight": 6,
+        "holder": holder, "program": "shop", "queues": [queue], "slots": 6, "in_flight": 6,
         "uptime_ms": 1, "next_beat_ms": beat.as_millis() as u64,
     });
     let record = serde_json::from_value(record).unwrap();
@@ -372,7 +378,7 @@ async fn register(queues: &Queues, process: u32, beat: Duration) {
 }
 
 /// Leases as many as there may be, for this process.
-async fn lease_as(queue: &dyn Leasing, process: u32, time: Duration) -> usize {
+pub(crate) async fn lease_as(queue: &dyn Leasing, process: u32, time: Duration) -> usize {
     let holder = Holder::new(format!("vm, process {process}")).unwrap();
     let many = 100.try_into().unwrap();
     let leased = queue.settle_and_lease(&[], many, time, Some(holder)).await;
