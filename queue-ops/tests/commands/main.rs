@@ -4,10 +4,12 @@
 
 mod dead;
 mod groups;
+mod many;
 mod output;
 mod paging;
 mod push;
 mod reading;
+mod rights;
 mod schedules;
 mod site;
 mod verbs;

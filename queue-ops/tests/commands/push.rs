@@ -126,3 +126,30 @@ async fn a_full_queue_takes_nothing_and_json_has_the_id() {
         2
     );
 }
+
+/// As `jq -c '.[]' | qk push orders -` does.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn lines_of_a_pipe_are_messages() {
+    let site = Site::start().await;
+    let queue = open(&site, QueueKind::Bounded, 0).await;
+    let said = site.qk_from(&["push", &queue, "-", "--job=ship"], b"one\n\n\xfftwo");
+    assert_eq!((said.all().as_str(), said.status), ("1\n2", 0));
+    let said = site.qk_from(&["push", &queue, "-", "--whole", "--json"], b"one\n\ntwo\n");
+    assert_eq!(said.all(), r#"{"id":3}"#);
+    // The queue has room for two more.
+    let said = site.qk_from(&["push", &queue, "-"], "x\n".repeat(300).as_bytes());
+    assert_eq!((&*said.out, said.status), ("4\n5\n", 1));
+    assert_eq!(said.err, "qk: full: 2 were pushed, and the next was not\n");
+    let leasing = site.leasing(&queue).await;
+    let page = leasing.peek(Place::Ready, Page::first(9)).await;
+    let bodies = page.unwrap().entries;
+    let bodies: Vec<&[u8]> = bodies.iter().map(|one| &*one.message.body).collect();
+    assert_eq!(
+        bodies,
+        [&b"one"[..], b"\xfftwo", b"one\n\ntwo\n", b"x", b"x"]
+    );
+    // More than one call takes.
+    let large = open(&site, QueueKind::Reliable, 0).await;
+    let said = site.qk_from(&["push", &large, "-"], "x\n".repeat(1_000).as_bytes());
+    assert_eq!((said.out.lines().count(), said.status), (1_000, 0));
+}

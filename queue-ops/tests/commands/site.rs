@@ -1,6 +1,7 @@
 //! A server with queues, and the program `qk`.
 
 use std::{
+    io::Write,
     process::{Command, Stdio},
     time::Duration,
 };
@@ -63,10 +64,14 @@ impl Site {
 
     /// Runs a command with its output there.
     pub(crate) fn qk_to(&self, arguments: &[&str], out: Stdio) -> Said {
+        self.qk_between(arguments, Stdio::null(), out)
+    }
+
+    fn qk_between(&self, arguments: &[&str], input: Stdio, out: Stdio) -> Said {
         let run = Command::new(env!("CARGO_BIN_EXE_qk"))
             .args(arguments)
             .env("QUEUE_URL", self.server.url())
-            .stdin(Stdio::null())
+            .stdin(input)
             .stdout(out)
             .stderr(Stdio::piped())
             .spawn()
@@ -77,6 +82,19 @@ impl Site {
             err: String::from_utf8(run.stderr).unwrap(),
             status: run.status.code().expect("it exits"),
         }
+    }
+
+    /// Runs a command with this as its standard input.
+    pub(crate) fn qk_from(&self, arguments: &[&str], input: &[u8]) -> Said {
+        let (reader, mut writer) = std::io::pipe().unwrap();
+        let input = input.to_vec();
+        let writing = std::thread::spawn(move || {
+            // It need not read all.
+            let _ = writer.write_all(&input);
+        });
+        let said = self.qk_between(arguments, reader.into(), Stdio::piped());
+        writing.join().unwrap();
+        said
     }
 
     /// Runs a command of words without blanks.

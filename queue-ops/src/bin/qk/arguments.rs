@@ -22,16 +22,17 @@ pub(crate) struct Arguments {
         long,
         short,
         global = true,
+        display_order = 990,
         env = "QUEUE_URL",
         hide_env_values = true,
         default_value = "redis://127.0.0.1:6379"
     )]
     pub(crate) url: String,
     /// Writes JSON, for scripts.
-    #[arg(long, global = true)]
+    #[arg(long, global = true, display_order = 991)]
     pub(crate) json: bool,
     /// The queues are of this published strategy, with its own keys. Commands that the strategy lacks say so.
-    #[arg(long, global = true, hide_possible_values = true)]
+    #[arg(long, global = true, display_order = 992, hide_possible_values = true)]
     pub(crate) recipe: Option<Recipe>,
     #[command(subcommand)]
     pub(crate) command: Command,
@@ -53,11 +54,18 @@ pub(crate) enum Command {
         every_ms: Duration,
     },
     /// Shows a queue's counters.
-    Stats { queue: String },
+    Stats {
+        /// The name of the queue.
+        queue: String,
+    },
     /// Lists the consumers of a queue: those that wait, and those that have messages.
-    Consumers { queue: String },
+    Consumers {
+        /// The name of the queue.
+        queue: String,
+    },
     /// Lists the groups of a grouped queue: those that may run in their turns, then the others.
     Groups {
+        /// The name of the queue.
         queue: String,
         /// The most groups.
         #[arg(long, short = 'n', default_value = "20")]
@@ -67,6 +75,7 @@ pub(crate) enum Command {
     Workers,
     /// Shows messages of a place, and changes nothing.
     Peek {
+        /// The name of the queue.
         queue: String,
         /// ready, delayed or leased.
         #[arg(value_parser = place)]
@@ -79,12 +88,19 @@ pub(crate) enum Command {
         no_bodies: bool,
     },
     /// Says what became of a message.
-    Show { queue: String, id: MessageId },
-    /// Pushes a message.
+    Show {
+        /// The name of the queue.
+        queue: String,
+        /// The id of the message.
+        id: MessageId,
+    },
+    /// Pushes a message, or each line of the standard input.
     Push(Push),
     /// Takes undelivered messages out.
     Cancel {
+        /// The name of the queue.
         queue: String,
+        /// The ids of messages.
         #[arg(required = true)]
         ids: Vec<MessageId>,
     },
@@ -117,6 +133,7 @@ pub(crate) enum Command {
     },
     /// Stops a queue from handing out messages; or one group of a grouped queue, for a time.
     Pause {
+        /// The name of the queue.
         queue: String,
         /// The key of the group.
         #[arg(long, requires = "for_ms", value_parser = key())]
@@ -127,6 +144,7 @@ pub(crate) enum Command {
     },
     /// Hands out messages again.
     Resume {
+        /// The name of the queue.
         queue: String,
         /// The key of a group that is paused.
         #[arg(long, value_parser = key())]
@@ -136,6 +154,7 @@ pub(crate) enum Command {
     Rule(Rule),
     /// Removes all ready and delayed messages of a queue.
     Purge {
+        /// The name of the queue.
         queue: String,
         /// Does it; without it, says what it would do.
         #[arg(long)]
@@ -143,6 +162,7 @@ pub(crate) enum Command {
     },
     /// Writes all messages as lines of JSON, and changes nothing. Pause the queue for an exact copy.
     Export {
+        /// The name of the queue.
         queue: String,
         /// The file, which must not exist. By default the standard output.
         #[arg(long, short)]
@@ -155,6 +175,7 @@ pub(crate) enum Command {
     Move(Move),
     /// Changes the stored configuration.
     Reconfigure {
+        /// The name of the queue.
         queue: String,
         /// max_attempts=N, dead_letter_cap=N, at_once=N, rate=N/MS, capacity=N, pace_ms=N, ageing_ms=N. A limit of 0, or `none`, is none.
         #[arg(required = true)]
@@ -162,6 +183,7 @@ pub(crate) enum Command {
     },
     /// Removes a queue with all its messages.
     Remove {
+        /// The name of the queue.
         queue: String,
         /// Also if messages are leased.
         #[arg(long)]
@@ -186,7 +208,10 @@ pub(crate) enum Command {
     /// Serves the page for operators. Read-only, unless there is a token.
     Web(Web),
     /// Prints a script that completes the commands of `qk` in a shell.
-    Completions { shell: clap_complete::Shell },
+    Completions {
+        /// The shell.
+        shell: clap_complete::Shell,
+    },
     /// Prints the manual page of `qk`, for `man`.
     Man,
     /// Prints the least rights that a user of the queues needs, for ACL SETUSER.
@@ -200,11 +225,39 @@ pub(crate) enum Command {
         /// Lists the rights that are left out instead: what each gives, and what it exposes.
         #[arg(long)]
         optional: bool,
+        /// The rights of a user who only looks: `ls`, `why`, `peek` and their like. Needs Redis 7.0.
+        #[arg(long, conflicts_with = "optional")]
+        read_only: bool,
     },
+}
+
+impl Command {
+    /// Whether it changes nothing, so that a user who may only read can call it.
+    pub(crate) const fn only_looks(&self) -> bool {
+        matches!(
+            self,
+            Self::Ls
+                | Self::Why(_)
+                | Self::Watch { .. }
+                | Self::Stats { .. }
+                | Self::Consumers { .. }
+                | Self::Groups { .. }
+                | Self::Workers
+                | Self::Peek { .. }
+                | Self::Show { .. }
+                | Self::Export { .. }
+                | Self::Check
+                | Self::Top { .. }
+                | Self::Dead {
+                    command: Dead::Ls { .. } | Dead::Groups { .. }
+                }
+        )
+    }
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct Why {
+    /// The name of the queue; without it, all queues.
     pub(crate) queue: Option<String>,
     /// A setting that a program expects in the stored configuration: max_attempts=7.
     #[arg(long)]
@@ -246,9 +299,13 @@ pub(crate) struct Web {
 
 #[derive(Debug, Args)]
 pub(crate) struct Push {
+    /// The name of the queue.
     pub(crate) queue: String,
-    /// The body.
+    /// The body. `-` reads the standard input: each of its lines is a message, and empty ones are skipped.
     pub(crate) body: String,
+    /// With `-`: the whole standard input is one body.
+    #[arg(long)]
+    pub(crate) whole: bool,
     /// The name of the job's type.
     #[arg(long)]
     pub(crate) job: Option<String>,
@@ -274,6 +331,7 @@ pub(crate) struct Push {
 
 #[derive(Debug, Args)]
 pub(crate) struct Import {
+    /// The name of the queue.
     pub(crate) queue: String,
     /// The file of `qk export`.
     pub(crate) file: PathBuf,
@@ -287,7 +345,9 @@ pub(crate) struct Import {
 
 #[derive(Debug, Args)]
 pub(crate) struct Move {
+    /// The name of the queue whose messages move.
     pub(crate) from: String,
+    /// The name of the queue that gets them.
     pub(crate) to: String,
     /// The name of a move that broke, which goes on.
     #[arg(long)]
@@ -300,7 +360,9 @@ pub(crate) struct Move {
 /// Delayed messages, by their ids or all of them.
 #[derive(Debug, Args)]
 pub(crate) struct Run {
+    /// The name of the queue.
     pub(crate) queue: String,
+    /// The ids of messages.
     #[arg(required_unless_present = "all_delayed")]
     pub(crate) ids: Vec<MessageId>,
     /// All that are delayed now.
@@ -317,7 +379,9 @@ pub(crate) struct Run {
 /// Leased messages, by their ids or by their holder.
 #[derive(Debug, Args)]
 pub(crate) struct Chosen {
+    /// The name of the queue.
     pub(crate) queue: String,
+    /// The ids of messages.
     #[arg(required_unless_present = "holder")]
     pub(crate) ids: Vec<MessageId>,
     /// All that this holder has, by the name that `qk consumers` shows; '' for leases without a name.
@@ -333,13 +397,17 @@ pub(crate) enum Dead {
     /// Lists dead letters.
     #[command(visible_alias = "list")]
     Ls {
+        /// The name of the queue.
         queue: String,
         /// The most dead letters.
         #[arg(long, short = 'n', default_value = "20")]
         limit: NonZeroUsize,
     },
     /// Groups dead letters by their failure.
-    Groups { queue: String },
+    Groups {
+        /// The name of the queue.
+        queue: String,
+    },
     /// Puts dead letters back.
     Revive {
         #[command(flatten)]
@@ -355,7 +423,9 @@ pub(crate) enum Dead {
 /// Dead letters, by their ids, by their group, or all.
 #[derive(Debug, Args)]
 pub(crate) struct DeadChoice {
+    /// The name of the queue.
     pub(crate) queue: String,
+    /// The ids of messages.
     #[arg(required_unless_present_any = ["group", "reason", "all"])]
     pub(crate) ids: Vec<MessageId>,
     /// The dead letters of the group with this name, which `qk dead groups` shows: it stands for their cause.
@@ -382,24 +452,28 @@ pub(crate) enum Schedules {
     },
     /// Enables a schedule.
     Enable {
+        /// The name of the schedule.
         name: String,
         #[command(flatten)]
         ring: Ring,
     },
     /// Disables a schedule.
     Disable {
+        /// The name of the schedule.
         name: String,
         #[command(flatten)]
         ring: Ring,
     },
     /// Removes a schedule.
     Remove {
+        /// The name of the schedule.
         name: String,
         #[command(flatten)]
         ring: Ring,
     },
     /// Runs a schedule once, now.
     Run {
+        /// The name of the schedule.
         name: String,
         #[command(flatten)]
         ring: Ring,
@@ -452,6 +526,7 @@ impl FromStr for Setting {
 /// A rule of a group.
 #[derive(Debug, Args)]
 pub(crate) struct Rule {
+    /// The name of the queue.
     pub(crate) queue: String,
     /// The key of the group.
     #[arg(value_parser = key())]

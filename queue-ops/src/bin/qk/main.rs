@@ -3,6 +3,8 @@
 mod arguments;
 mod dead;
 mod groups;
+mod help;
+mod lines;
 mod listener;
 mod messages;
 mod output;
@@ -20,7 +22,7 @@ mod why;
 
 use std::process::ExitCode;
 
-use clap::{ArgMatches, CommandFactory, FromArgMatches, ValueEnum, parser::ValueSource};
+use clap::{ArgMatches, FromArgMatches, ValueEnum, parser::ValueSource};
 use queue_core::{AnyQueue, Backend, Error, ErrorKind, Leasing, QueueConfig, QueueName};
 use queue_ops::ShellCommand;
 use queue_redis::RedisBackend;
@@ -51,7 +53,7 @@ type Outcome = Result<End, Error>;
 
 #[tokio::main]
 async fn main() -> ExitCode {
-    let read = Arguments::command().try_get_matches();
+    let read = help::command_line().try_get_matches();
     let read = read.and_then(|matches| Ok((Arguments::from_arg_matches(&matches)?, matches)));
     let (arguments, matches) = match read {
         Ok(read) => read,
@@ -84,21 +86,22 @@ async fn run(arguments: &Arguments, output: &Output) -> Outcome {
             prefix,
             cluster,
             optional,
-        } => return server::acl(prefix, *cluster, *optional),
+            read_only,
+        } => return server::acl(prefix, *cluster, *optional, *read_only),
         Command::Completions { shell } => {
             let mut script = Vec::new();
-            clap_complete::generate(*shell, &mut Arguments::command(), "qk", &mut script);
+            clap_complete::generate(*shell, &mut help::command_line(), "qk", &mut script);
             output::write_text(&String::from_utf8_lossy(&script))?;
             return Ok(End::Well);
         }
         Command::Man => {
-            let page = clap_mangen::Man::new(Arguments::command());
+            let page = clap_mangen::Man::new(help::command_line());
             output::written(page.render(&mut std::io::stdout()))?;
             return Ok(End::Well);
         }
         _ => {}
     }
-    let redis = RedisBackend::builder(&arguments.url)?.connect().await;
+    let redis = connect(&arguments.url, arguments.command.only_looks()).await;
     if let Command::Check = &arguments.command {
         return server::check(redis, output).await;
     }
@@ -107,6 +110,25 @@ async fn run(arguments: &Arguments, output: &Output) -> Outcome {
         None => Arc::new(redis?),
     };
     run_on(backend, arguments, output).await
+}
+
+/// Connects; where the command only looks, as a user who may only read, too.
+async fn connect(url: &str, only_looks: bool) -> Result<RedisBackend, Error> {
+    let builder = || RedisBackend::builder(url);
+    match builder()?.connect().await {
+        Err(error) if only_looks && error.kind() == ErrorKind::Configuration => {
+            let reading = builder()?.read_only().connect().await;
+            // The shorter list may be what its user was meant to have.
+            reading.map_err(|reading| match reading.kind() {
+                ErrorKind::Configuration if reading.to_string() != error.to_string() => {
+                    let text = format!("{error}; to look only (`qk acl --read-only`): {reading}");
+                    Error::new(ErrorKind::Configuration, text)
+                }
+                _ => error,
+            })
+        }
+        connected => connected,
+    }
 }
 
 /// Runs a command that needs a backend.

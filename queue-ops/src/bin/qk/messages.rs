@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use crate::{
     End, Outcome,
     arguments::{Chosen, Push, Run},
-    open, open_leasing,
+    lines, open, open_leasing,
     output::{MORE, Output, add_bytes, body, one_line, table, write_line},
     paging::first,
 };
@@ -148,7 +148,12 @@ pub(crate) async fn push(backend: &dyn Backend, push: &Push, output: &Output) ->
     if let Some(job) = &push.job {
         headers = headers.with_job(job);
     }
-    let mut message = queue_core::Push::new(push.body.clone()).with_headers(headers);
+    let reads = push.body == "-";
+    let body = match reads && push.whole {
+        true => lines::whole()?,
+        false => push.body.clone().into(),
+    };
+    let mut message = queue_core::Push::new(body).with_headers(headers);
     message.due = push.delay_ms.map(Due::After);
     message.group.clone_from(&push.group);
     message.priority = push.priority;
@@ -166,6 +171,9 @@ pub(crate) async fn push(backend: &dyn Backend, push: &Push, output: &Output) ->
             push.queue
         )));
     };
+    if reads && !push.whole {
+        return lines::push_lines(&*leasing, &message, output).await;
+    }
     let Some(id) = leasing.push_one(message).await?.id() else {
         write_line("full: nothing was pushed")?;
         return Ok(End::Findings);

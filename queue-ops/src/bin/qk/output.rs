@@ -3,6 +3,7 @@
 use std::{
     error::Error as _,
     io::{self, Write},
+    sync::atomic::{AtomicBool, Ordering},
 };
 
 use indicatif::{ProgressBar, ProgressStyle};
@@ -90,6 +91,19 @@ pub(crate) fn write_line(text: &str) -> Result<(), Error> {
     write_text(&format!("{text}\n"))
 }
 
+/// Writes a line of many. Returns false if nobody reads more.
+///
+/// # Errors
+///
+/// As [`write_line`].
+pub(crate) fn write_next(text: &str) -> Result<bool, Error> {
+    write_line(text)?;
+    Ok(!IS_CLOSED.load(Ordering::Relaxed))
+}
+
+/// Whether the reader of the output has closed it.
+static IS_CLOSED: AtomicBool = AtomicBool::new(false);
+
 /// Writes a text to standard output as it is.
 ///
 /// # Errors
@@ -130,11 +144,15 @@ fn escaped(json: &str) -> String {
 /// The error of a write, unless its reader has closed the output.
 pub(crate) fn written(written: io::Result<()>) -> Result<(), Error> {
     match written {
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(Error::new(
+        Ok(()) => Ok(()),
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {
+            IS_CLOSED.store(true, Ordering::Relaxed);
+            Ok(())
+        }
+        Err(error) => Err(Error::new(
             ErrorKind::Configuration,
             format!("the standard output: {error}"),
         )),
-        _ => Ok(()),
     }
 }
 

@@ -85,7 +85,7 @@ pub(crate) async fn check(backend: Result<RedisBackend, Error>, output: &Output)
     Ok(if clean { End::Well } else { End::Findings })
 }
 
-pub(crate) fn acl(prefix: &str, cluster: bool, optional: bool) -> Outcome {
+pub(crate) fn acl(prefix: &str, cluster: bool, optional: bool, read_only: bool) -> Outcome {
     write_line(&match (optional, cluster) {
         (true, _) => {
             let rights = queue_redis::optional_rights().iter();
@@ -95,6 +95,15 @@ pub(crate) fn acl(prefix: &str, cluster: bool, optional: bool) -> Outcome {
                     .to_vec()
             });
             table(&["RIGHT", "GIVES", "EXPOSES"], &rows.collect::<Vec<_>>())
+        }
+        (false, _) if read_only => {
+            let rules = queue_redis::read_only_rules(prefix);
+            let slots = if cluster {
+                " +cluster|slots +asking"
+            } else {
+                ""
+            };
+            rules + slots
         }
         (false, true) => queue_redis::cluster_access_rules(prefix),
         (false, false) => queue_redis::access_rules(prefix),

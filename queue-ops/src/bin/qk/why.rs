@@ -13,7 +13,7 @@ use crate::{
     End, Outcome,
     arguments::{Setting, Why},
     open,
-    output::{Output, progress, write_line},
+    output::{Output, progress, write_next},
     queues::apply,
     server,
 };
@@ -175,10 +175,11 @@ async fn each(
         diagnosis.add(own.map(|(_, finding)| finding).collect::<Vec<_>>());
         if !diagnosis.is_healthy() {
             let diagnosis = output.complete(diagnosis);
-            if streams {
-                bar.suspend(|| write_line(&short(&diagnosis)))?;
-            }
+            let is_read = !streams || bar.suspend(|| write_next(&short(&diagnosis)))?;
             sick.push(diagnosis);
+            if !is_read {
+                break;
+            }
         }
         bar.inc(1);
     }

@@ -9,13 +9,16 @@ use crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifier
 use queue_core::{Backend, Error, ErrorKind};
 use queue_ops::{Sampler, diagnose};
 
-use tokio::{sync::mpsc, time::interval};
+use tokio::{
+    sync::mpsc,
+    time::{MissedTickBehavior, interval},
+};
 
-use self::view::{Asked, View};
+use self::view::{Asked, Key, View};
 use crate::{End, Outcome, open_leasing, output::Output};
 
-/// Queues that are shown.
-const MOST: usize = 200;
+/// Queues that are sampled.
+const MOST: usize = 10_000;
 
 pub(crate) async fn run(backend: Arc<dyn Backend>, every: Duration, output: &Output) -> Outcome {
     let most = NonZeroUsize::new(MOST).expect("more than 0");
@@ -30,8 +33,10 @@ pub(crate) async fn run(backend: Arc<dyn Backend>, every: Duration, output: &Out
     })?;
     let mut keys = keys();
     let mut ticks = interval(every);
+    // Samples of many queues may take longer.
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let ended = loop {
-        if let Err(error) = terminal.draw(|frame| screen::draw(frame, &view)) {
+        if let Err(error) = terminal.draw(|frame| screen::draw(frame, &mut view)) {
             break Err(Error::new(
                 ErrorKind::Configuration,
                 format!("the terminal: {error}"),
@@ -75,12 +80,12 @@ async fn set_paused(backend: &dyn Backend, queue: &str, pause: bool) -> Result<(
 }
 
 /// The keys that are pressed. Reading them blocks a thread.
-fn keys() -> mpsc::Receiver<char> {
+fn keys() -> mpsc::Receiver<Key> {
     let (sender, receiver) = mpsc::channel(16);
     std::thread::spawn(move || {
         while let Ok(read) = event::read() {
             let Event::Key(key) = read else { continue };
-            let Some(key) = as_char(key) else { continue };
+            let Some(key) = known(key) else { continue };
             if sender.blocking_send(key).is_err() {
                 return;
             }
@@ -89,22 +94,27 @@ fn keys() -> mpsc::Receiver<char> {
     receiver
 }
 
-/// A key as the character that the view knows it by.
-fn as_char(key: KeyEvent) -> Option<char> {
+/// A key as the view knows it.
+fn known(key: KeyEvent) -> Option<Key> {
     if key.kind == KeyEventKind::Release {
         return None;
     }
     if key.modifiers.contains(KeyModifiers::CONTROL) {
-        return (key.code == KeyCode::Char('c')).then_some('q');
+        return (key.code == KeyCode::Char('c')).then_some(Key::Quit);
     }
-    match key.code {
-        KeyCode::Char(character) => Some(character),
-        KeyCode::Up => Some('k'),
-        KeyCode::Down => Some('j'),
-        KeyCode::Enter => Some('\n'),
-        KeyCode::Esc => Some('\u{1b}'),
-        _ => None,
-    }
+    Some(match key.code {
+        KeyCode::Char(character) => Key::Char(character),
+        KeyCode::Up => Key::Up,
+        KeyCode::Down => Key::Down,
+        KeyCode::PageUp => Key::PageUp,
+        KeyCode::PageDown => Key::PageDown,
+        KeyCode::Home => Key::First,
+        KeyCode::End => Key::Last,
+        KeyCode::Enter => Key::Enter,
+        KeyCode::Esc => Key::Escape,
+        KeyCode::Backspace => Key::Backspace,
+        _ => return None,
+    })
 }
 
 #[cfg(test)]
@@ -120,17 +130,17 @@ mod tests {
             ..plain(KeyCode::Char('p'))
         };
         for (key, expected) in [
-            (plain(KeyCode::Char('p')), Some('p')),
-            (plain(KeyCode::Up), Some('k')),
-            (plain(KeyCode::Down), Some('j')),
-            (plain(KeyCode::Enter), Some('\n')),
-            (plain(KeyCode::Esc), Some('\u{1b}')),
+            (plain(KeyCode::Char('p')), Some(Key::Char('p'))),
+            (plain(KeyCode::Up), Some(Key::Up)),
+            (plain(KeyCode::Down), Some(Key::Down)),
+            (plain(KeyCode::Enter), Some(Key::Enter)),
+            (plain(KeyCode::Esc), Some(Key::Escape)),
             (plain(KeyCode::F(1)), None),
-            (control('c'), Some('q')),
+            (control('c'), Some(Key::Quit)),
             (control('p'), None),
             (released, None),
         ] {
-            assert_eq!(as_char(key), expected, "{key:?}");
+            assert_eq!(known(key), expected, "{key:?}");
         }
     }
 }

@@ -7,12 +7,12 @@ use ratatui::{
     layout::{Constraint, Layout, Rect},
     style::{Modifier, Style},
     text::{Line, Text},
-    widgets::{Block, Clear, Paragraph, Row, Table, TableState, Wrap},
+    widgets::{Block, Clear, Paragraph, Row, Table, Wrap},
 };
 
 use super::view::{Front, View};
 
-const HELP: &str = "j k   choose a queue\nenter say why it stands still\np     pause it, or hand out messages again\nq     quit";
+const HELP: &str = "j k     choose a queue; also arrows, page up and down, g and G\n/       show queues with this in their names; esc shows all\nenter   say why it stands still\np       pause it, or hand out messages again\nq       quit";
 
 /// The heights of a bar, from nothing to all.
 const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
@@ -48,7 +48,7 @@ fn columns(width: u16) -> Vec<usize> {
     kept
 }
 
-pub(crate) fn draw(frame: &mut Frame<'_>, view: &View) {
+pub(crate) fn draw(frame: &mut Frame<'_>, view: &mut View) {
     let [list, foot] =
         Layout::vertical([Constraint::Min(3), Constraint::Length(1)]).areas(frame.area());
     let columns = columns(list.width);
@@ -59,25 +59,14 @@ pub(crate) fn draw(frame: &mut Frame<'_>, view: &View) {
         .into_iter()
         .chain(widths)
         .chain([Constraint::Length(WIDTHS.1)]);
-    let rows = view.samples.iter().map(|sample| row(sample, &columns));
+    let rows: Vec<Row<'_>> = view.shown().map(|sample| row(sample, &columns)).collect();
     let table = Table::new(rows, widths)
         .header(Row::new(head).style(Style::new().add_modifier(Modifier::BOLD)))
         .row_highlight_style(Style::new().add_modifier(Modifier::REVERSED));
-    let mut state = TableState::new().with_selected(Some(view.selected));
-    frame.render_stateful_widget(table, list, &mut state);
-    let foot_text = match &view.error {
-        Some(error) => sanitized(error).into_owned(),
-        None => {
-            // One row has the heading.
-            let fit = usize::from(list.height).saturating_sub(1);
-            let more = view.samples.len().saturating_sub(fit);
-            match more {
-                0 => "? help   q quit".to_owned(),
-                _ => format!("? help   q quit   {more} more queues: j, k"),
-            }
-        }
-    };
-    frame.render_widget(Line::from(foot_text), foot);
+    // One row has the heading.
+    view.rows = usize::from(list.height).saturating_sub(1);
+    frame.render_stateful_widget(table, list, &mut view.table);
+    frame.render_widget(Line::from(foot_text(view)), foot);
     match &view.front {
         Front::Nothing => {}
         Front::Help => front(frame, "Keys", HELP.into()),
@@ -89,6 +78,25 @@ pub(crate) fn draw(frame: &mut Frame<'_>, view: &View) {
             };
             front(frame, queue, question.into());
         }
+    }
+}
+
+/// What is below the list: an error, or the filter, or which queues are shown.
+fn foot_text(view: &View) -> String {
+    if let Some(error) = &view.error {
+        return sanitized(error).into_owned();
+    }
+    let (shown, all) = (view.shown().count(), view.count());
+    let filter = sanitized(&view.filter);
+    let first = view.table.offset() + 1;
+    let last = (view.table.offset() + view.rows).min(shown);
+    match (view.filters, view.filter.is_empty()) {
+        (true, _) => format!("/{filter}_   {shown} of {all} queues"),
+        (false, false) => format!("{shown} of {all} queues have `{filter}`   esc all   q quit"),
+        (false, true) if shown > view.rows => {
+            format!("? help   / filter   q quit   {first} to {last} of {all} queues")
+        }
+        (false, true) => "? help   / filter   q quit".to_owned(),
     }
 }
 
@@ -184,9 +192,10 @@ mod tests {
     use ratatui::{Terminal, backend::TestBackend};
 
     use super::*;
+    use crate::top::view::Key;
 
     /// The text on a terminal of this width.
-    fn shown(view: &View, width: u16) -> String {
+    fn shown(view: &mut View, width: u16) -> String {
         let mut terminal = Terminal::new(TestBackend::new(width, 20)).unwrap();
         terminal.draw(|frame| draw(frame, view)).unwrap();
         terminal.backend().to_string()
@@ -217,7 +226,7 @@ mod tests {
         }
         orders.queue().pause().await.unwrap();
         view.sampled(sampler.sample().await);
-        let screen = shown(&view, 140);
+        let screen = shown(&mut view, 140);
         assert!(
             screen.contains("orders") && screen.contains("paused"),
             "{screen}"
@@ -229,7 +238,7 @@ mod tests {
         );
         // A narrower terminal leaves columns out, and cuts no heading.
         for (width, columns) in [(140, 12), (118, 11), (80, 8), (60, 5)] {
-            let screen = shown(&view, width);
+            let screen = shown(&mut view, width);
             let head = screen.lines().next().unwrap().trim_matches('"');
             let head: Vec<&str> = head.split_whitespace().collect();
             let is_whole = |name: &&str| COLUMNS.iter().any(|(heading, ..)| heading == name);
@@ -243,13 +252,13 @@ mod tests {
             assert_eq!(head.len(), columns, "{screen}");
         }
         view.explained(diagnose(&*backend, "orders").await);
-        assert!(shown(&view, 140).contains("paused; 12 ready wait: `qk resume orders`"));
+        assert!(shown(&mut view, 140).contains("paused; 12 ready wait: `qk resume orders`"));
         // A narrow terminal shows what fits, and does not fail.
         for width in [1, 10, 40] {
-            shown(&view, width);
+            shown(&mut view, width);
         }
-        view.press('?');
-        view.press('?');
-        assert!(shown(&view, 80).contains("say why it stands still"));
+        view.press(Key::Char('?'));
+        view.press(Key::Char('?'));
+        assert!(shown(&mut view, 80).contains("say why it stands still"));
     }
 }
