@@ -76,109 +76,77 @@ fn c5_random_expressions_have_the_slots_that_a_clock_shows_at_every_change() {
     assert!(zones.len() > 100, "only {} zones", zones.len());
 }
 
-/// Expressions at changes, with their slots from the local midnight before, in UTC.
-#[test]
-fn c5_fixed_times_come_once_and_others_go_on() {
-    let table = [
-        // The hour from 2 does not exist.
-        ("30 2 * * *", "Europe/Berlin", "2026-03-29", "01:00"),
-        ("0,30 2 * * *", "Europe/Berlin", "2026-03-29", "01:00"),
-        (
-            "0 2,3,14 * * *",
-            "Europe/Berlin",
-            "2026-03-29",
-            "01:00 12:00",
-        ),
-        ("@daily", "Europe/Berlin", "2026-03-29", "23:00"),
-        (
-            "0 1-22/7 * * *",
-            "Europe/Berlin",
-            "2026-03-29",
-            "00:00 06:00 13:00 20:00",
-        ),
-        (
-            "0 */2 1-31 * *",
-            "Europe/Berlin",
-            "2026-03-29",
-            "23:00 02:00 04:00 06:00 08:00 10:00 12:00 14:00 16:00 18:00 20:00",
-        ),
-        (
-            "0 0-23/8 * * *",
-            "Europe/Berlin",
-            "2026-03-29",
-            "23:00 06:00 14:00",
-        ),
-        // It exists twice.
-        ("0,30 2 * * *", "Europe/Berlin", "2026-10-25", "00:00 00:30"),
-        ("0 2,14 * * *", "Europe/Berlin", "2026-10-25", "00:00 13:00"),
-        ("0 0 2 * * *", "Europe/Berlin", "2026-10-25", "00:00"),
-        (
-            "0 1,*/6,2 * * *",
-            "Europe/Berlin",
-            "2026-10-25",
-            "22:00 23:00 00:00 01:00 05:00 11:00 17:00",
-        ),
-        (
-            "30 0-23 * * *",
-            "Europe/Berlin",
-            "2026-10-25",
-            "22:30 23:30 00:30 01:30 02:30 03:30 04:30 05:30 06:30 07:30 08:30 09:30 10:30 11:30 12:30 13:30 14:30 15:30 16:30 17:30 18:30 19:30 20:30 21:30 22:30",
-        ),
-        // Midnight does not exist; the hour from 23 exists twice.
-        (
-            "0 0,12 * * *",
-            "America/Santiago",
-            "2026-09-06",
-            "04:00 15:00",
-        ),
-        ("0 23 * * *", "America/Santiago", "2026-04-04", "02:00"),
-        // Half an hour from 2 does not exist.
-        (
-            "0,15,45 2 * * *",
-            "Australia/Lord_Howe",
-            "2026-10-04",
-            "15:30 15:45",
-        ),
-        // The whole day does not exist, and the next one has its own times.
-        (
-            "0 3,9 * * *",
-            "Pacific/Apia",
-            "2011-12-31",
-            "10:00 13:00 19:00",
-        ),
-        ("0 3 30 * *", "Pacific/Apia", "2011-12-31", "10:00"),
-        ("0 3 29 * *", "Pacific/Apia", "2011-12-31", ""),
-        // Three hours do not exist, and exist twice.
-        (
-            "0 3,4,5,7 * * *",
-            "Antarctica/Casey",
-            "2019-10-04",
-            "19:00 20:00",
-        ),
-        (
-            "0 0-3 * * *",
-            "Antarctica/Casey",
-            "2020-03-08",
-            "13:00 14:00 15:00 19:00",
-        ),
-    ];
-    for (expression, zone, date, expected) in table {
-        let date: Date = date.parse().unwrap();
-        let zoned = TimeZone::get(zone).unwrap();
-        let midnight = |date: Date| date.to_zoned(zoned.clone()).unwrap().timestamp();
-        let begin = midnight(date) - 1.second();
-        let end = midnight(date.tomorrow().unwrap()) - 1.second();
-        let found = slots(expression, zone, begin, end);
-        let found: Vec<String> = found
-            .iter()
-            .map(|slot| slot.strftime("%H:%M").to_string())
-            .collect();
-        assert_eq!(
-            found.join(" "),
-            expected,
-            "`{expression}` in {zone} on {date}"
-        );
+/// Checks expressions of a zone on a day, with their slots from the local midnight before, in UTC.
+fn check_day(zone: &str, date: &str, table: &[(&str, &str)]) {
+    let date: Date = date.parse().unwrap();
+    let zoned = TimeZone::get(zone).unwrap();
+    let midnight = |date: Date| date.to_zoned(zoned.clone()).unwrap().timestamp();
+    let begin = midnight(date) - 1.second();
+    let end = midnight(date.tomorrow().unwrap()) - 1.second();
+    for (expression, expected) in table {
+        let found = slots(expression, zone, begin, end).into_iter();
+        let found = found.map(|slot| slot.strftime("%H:%M").to_string());
+        let found = found.collect::<Vec<_>>().join(" ");
+        assert_eq!(found, *expected, "`{expression}` in {zone} on {date}");
     }
+}
+
+/// The hour from 2 does not exist.
+#[test]
+#[rustfmt::skip]
+fn c5_a_fixed_time_in_a_skipped_hour_comes_at_its_end_and_others_go_on() {
+    check_day("Europe/Berlin", "2026-03-29", &[
+        ("30 2 * * *", "01:00"),
+        ("0,30 2 * * *", "01:00"),
+        ("0 2,3,14 * * *", "01:00 12:00"),
+        ("@daily", "23:00"),
+        ("0 1-22/7 * * *", "00:00 06:00 13:00 20:00"),
+        ("0 */2 1-31 * *", "23:00 02:00 04:00 06:00 08:00 10:00 12:00 14:00 16:00 18:00 20:00"),
+        ("0 0-23/8 * * *", "23:00 06:00 14:00"),
+    ]);
+}
+
+/// The hour from 2 exists twice.
+#[test]
+#[rustfmt::skip]
+fn c5_a_fixed_time_in_a_repeated_hour_comes_once_and_others_go_on() {
+    check_day("Europe/Berlin", "2026-10-25", &[
+        ("0,30 2 * * *", "00:00 00:30"),
+        ("0 2,14 * * *", "00:00 13:00"),
+        ("0 0 2 * * *", "00:00"),
+        ("0 1,*/6,2 * * *", "22:00 23:00 00:00 01:00 05:00 11:00 17:00"),
+        ("30 0-23 * * *", "22:30 23:30 00:30 01:30 02:30 03:30 04:30 05:30 06:30 07:30 08:30 09:30 10:30 \
+                          11:30 12:30 13:30 14:30 15:30 16:30 17:30 18:30 19:30 20:30 21:30 22:30"),
+    ]);
+}
+
+/// Midnight does not exist; the hour from 23 exists twice.
+#[test]
+fn c5_a_day_begins_late_where_midnight_is_skipped() {
+    let zone = "America/Santiago";
+    check_day(zone, "2026-09-06", &[("0 0,12 * * *", "04:00 15:00")]);
+    check_day(zone, "2026-04-04", &[("0 23 * * *", "02:00")]);
+}
+
+/// Half an hour from 2 does not exist; three hours do not exist, and exist twice.
+#[test]
+#[rustfmt::skip]
+fn c5_a_change_by_another_time_than_an_hour_skips_and_repeats_that_time() {
+    check_day("Australia/Lord_Howe", "2026-10-04", &[("0,15,45 2 * * *", "15:30 15:45")]);
+    let zone = "Antarctica/Casey";
+    check_day(zone, "2019-10-04", &[("0 3,4,5,7 * * *", "19:00 20:00")]);
+    check_day(zone, "2020-03-08", &[("0 0-3 * * *", "13:00 14:00 15:00 19:00")]);
+}
+
+/// The whole day does not exist, and the next one has its own times.
+#[test]
+fn c5_a_fixed_time_of_a_skipped_day_comes_at_its_end() {
+    let table = [
+        ("0 3,9 * * *", "10:00 13:00 19:00"),
+        ("0 3 30 * *", "10:00"),
+        ("0 3 29 * *", ""),
+    ];
+    check_day("Pacific/Apia", "2011-12-31", &table);
 }
 
 #[tokio::test(start_paused = true)]
