@@ -79,17 +79,9 @@ impl<H: HeldMessage> Shell<H> {
         Ok(match call {
             Call::Push(messages) => {
                 Push::check_all(&messages, self.guarantees.kind, self.max_body)?;
-                let entries: Vec<_> = messages.iter().map(NewEntry::new).collect();
-                Answer::Pushed(strategy.put(server, &entries).await?)
+                Answer::Pushed(self.put(&messages).await?)
             }
-            Call::Insert(items) => {
-                Insert::check_all(&items, self.max_body)?;
-                let pushes: Vec<_> = items.into_iter().map(|item| Push::new(item.body)).collect();
-                let entries: Vec<_> = pushes.iter().map(NewEntry::new).collect();
-                let put = strategy.put(server, &entries).await?;
-                let ids = put.into_iter().filter_map(Pushed::id);
-                Answer::Inserted(ids.map(Inserted::Added).collect())
-            }
+            Call::Insert(items) => Answer::Inserted(self.insert(items).await?),
             Call::Lease(max, lease_time) => {
                 Answer::Leased(self.lease(max.get(), lease_time).await?)
             }
@@ -99,17 +91,8 @@ impl<H: HeldMessage> Shell<H> {
                 Answer::Settled(self.settle(&settlements).await?)
             }
             Call::SettleAndLease(settlements, max, lease_time, _) => {
-                Settlement::check_all(&settlements)?;
-                check_lease(max.get(), lease_time)?;
-                let settled = self.settle(&settlements).await?;
-                let leased = self
-                    .lease(max.get(), lease_time)
-                    .await
-                    .map_err(|error| match settled.is_empty() {
-                        true => error,
-                        false => error.with_outcome(Outcome::Unknown),
-                    });
-                Answer::SettledAndLeased(settled, leased?)
+                self.settle_and_lease(&settlements, max.get(), lease_time)
+                    .await?
             }
             Call::Extend(extensions, lease_time) => {
                 Extension::check_all(&extensions)?;
@@ -128,20 +111,9 @@ impl<H: HeldMessage> Shell<H> {
             Call::Resume => Answer::Nothing,
             Call::Depth => Answer::Depth(self.depth().await?),
             Call::DeadLetters(page) => Answer::DeadLetters(self.dead_letters(page).await?),
-            Call::Recent(n) => {
-                limits::check_page(n)?;
-                let bodies = strategy.recent(server, n).await?;
-                let fitting = limits::fitting(bodies.iter().map(Bytes::len), n);
-                Answer::Messages(bodies.into_iter().take(fitting).map(message).collect())
-            }
+            Call::Recent(n) => Answer::Messages(self.recent(n).await?),
             Call::Capacity => Answer::Capacity(strategy.capacity().ok_or_else(no_answer)?),
-            Call::Rotate(max) => {
-                limits::check_max(max.get())?;
-                let items = strategy.rotate(server, max.get()).await?;
-                let next = items.is_empty().then(|| strategy.poll());
-                let items = items.into_iter().map(message).collect();
-                Answer::Rotated(Rotated::new(items, next))
-            }
+            Call::Rotate(max) => Answer::Rotated(self.rotate(max.get()).await?),
             Call::List(page) => Answer::Items(self.list(page).await?),
             Call::Remove(ids) => {
                 limits::check_batch(ids.len())?;
@@ -153,6 +125,50 @@ impl<H: HeldMessage> Shell<H> {
                 return Err(Error::new(ErrorKind::Internal, message));
             }
         })
+    }
+
+    async fn put(&self, messages: &[Push]) -> Result<Vec<Pushed>> {
+        let entries: Vec<_> = messages.iter().map(NewEntry::new).collect();
+        self.strategy.put(&self.server, &entries).await
+    }
+
+    async fn insert(&self, items: Vec<Insert>) -> Result<Vec<Inserted>> {
+        Insert::check_all(&items, self.max_body)?;
+        let pushes: Vec<_> = items.into_iter().map(|item| Push::new(item.body)).collect();
+        let ids = self.put(&pushes).await?.into_iter().filter_map(Pushed::id);
+        Ok(ids.map(Inserted::Added).collect())
+    }
+
+    async fn settle_and_lease(
+        &self,
+        settlements: &[Settlement],
+        max: usize,
+        lease_time: Duration,
+    ) -> Result<Answer> {
+        Settlement::check_all(settlements)?;
+        check_lease(max, lease_time)?;
+        let settled = self.settle(settlements).await?;
+        let leased = self.lease(max, lease_time).await;
+        let leased = leased.map_err(|error| match settled.is_empty() {
+            true => error,
+            false => error.with_outcome(Outcome::Unknown),
+        });
+        Ok(Answer::SettledAndLeased(settled, leased?))
+    }
+
+    async fn recent(&self, n: usize) -> Result<Vec<Message>> {
+        limits::check_page(n)?;
+        let bodies = self.strategy.recent(&self.server, n).await?;
+        let fitting = limits::fitting(bodies.iter().map(Bytes::len), n);
+        Ok(bodies.into_iter().take(fitting).map(message).collect())
+    }
+
+    async fn rotate(&self, max: usize) -> Result<Rotated> {
+        limits::check_max(max)?;
+        let items = self.strategy.rotate(&self.server, max).await?;
+        let next = items.is_empty().then(|| self.strategy.poll());
+        let items = items.into_iter().map(message).collect();
+        Ok(Rotated::new(items, next))
     }
 
     async fn lease(&self, max: usize, lease_time: Duration) -> Result<Leased> {
