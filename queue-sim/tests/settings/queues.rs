@@ -28,6 +28,12 @@ pub(crate) fn served(config: impl Into<QueueConfig>) -> Result<()> {
 }
 
 pub(crate) fn rows() -> Vec<Row> {
+    let parts = [leasing(), kinds(), confirmations(), openings(), others()];
+    parts.into_iter().flatten().collect()
+}
+
+/// Settings of all queues that lease.
+fn leasing() -> Vec<Row> {
     let reliable = ReliableConfig::default;
     vec![
         row(
@@ -70,6 +76,12 @@ pub(crate) fn rows() -> Vec<Row> {
             (usize::MAX, Refuse("max_body of")),
             move |bytes| served(reliable().with_max_body(bytes)),
         ),
+    ]
+}
+
+/// Settings of one kind.
+fn kinds() -> Vec<Row> {
+    vec![
         row(
             "queue: with_max_body",
             (0, Refuse("max_body of 0")),
@@ -112,6 +124,11 @@ pub(crate) fn rows() -> Vec<Row> {
             (usize::MAX, Refuse("max_body of")),
             |bytes| served(RotatingConfig::default().with_max_body(bytes)),
         ),
+    ]
+}
+
+fn confirmations() -> Vec<Row> {
+    vec![
         row(
             "confirmation: replicas",
             (0, Refuse("by 0 replicas")),
@@ -124,6 +141,12 @@ pub(crate) fn rows() -> Vec<Row> {
             Refuse("a wait for a confirmation of"),
             |within| Confirmation::flushed().within(within).check(),
         ),
+    ]
+}
+
+/// The same settings, where a typed queue is opened.
+fn openings() -> Vec<Row> {
+    vec![
         row(
             "opening: max_attempts",
             (0, Refuse("max_attempts is 0")),
@@ -159,14 +182,9 @@ pub(crate) fn rows() -> Vec<Row> {
             Refuse("ageing of 0 ms"),
             Refuse("ageing of"),
             |step| {
-                in_time(async {
-                    queues()
-                        .priority("jobs")
-                        .ageing(step)
-                        .open::<u64>()
-                        .await
-                        .map(drop)
-                })
+                let queues = queues();
+                let opening = queues.priority("jobs").ageing(step);
+                in_time(async { opening.open::<u64>().await.map(drop) })
             },
         ),
         row(
@@ -174,14 +192,9 @@ pub(crate) fn rows() -> Vec<Row> {
             (0, Refuse("per_group of 0")),
             (u32::MAX, Serve),
             |most| {
-                in_time(async {
-                    queues()
-                        .grouped("jobs")
-                        .loose(most)
-                        .open::<u64>()
-                        .await
-                        .map(drop)
-                })
+                let queues = queues();
+                let opening = queues.grouped("jobs").loose(most);
+                in_time(async { opening.open::<u64>().await.map(drop) })
             },
         ),
         times(
@@ -189,16 +202,17 @@ pub(crate) fn rows() -> Vec<Row> {
             Refuse("pace of 0 ms"),
             Refuse("pace of"),
             |pace| {
-                in_time(async {
-                    queues()
-                        .rotating("jobs")
-                        .pace(pace)
-                        .open::<u64>()
-                        .await
-                        .map(drop)
-                })
+                let queues = queues();
+                let opening = queues.rotating("jobs").pace(pace);
+                in_time(async { opening.open::<u64>().await.map(drop) })
             },
         ),
+    ]
+}
+
+/// Partitions and once stores.
+fn others() -> Vec<Row> {
+    vec![
         row(
             "partitioned: new",
             (0, Refuse("0 partitions")),
