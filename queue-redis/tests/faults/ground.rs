@@ -9,18 +9,16 @@ use std::{
     time::Duration,
 };
 
-use queue_core::{Backend, QueueKind, Result, Timestamp};
+use queue_core::{Backend, Result, Timestamp};
 use queue_redis::{Builder, RedisBackend};
-use real_redis::{Cluster, Server};
+pub(crate) use queue_testing::until::{until, within};
+use real_redis::Server;
 
-/// The bound of a wait for an event that an earlier step causes. Only a real fault exceeds it.
+/// A bound of calls that no test reaches.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// The pause between a failed call and the next.
 const PAUSE: Duration = Duration::from_millis(2);
-
-/// The pause between two checks of a condition.
-const POLL: Duration = Duration::from_millis(10);
 
 /// Longer than a busy machine takes to connect or to answer, and short enough to give a silent connection
 /// up. With the default of 3 s, a server without a processor for that time would fail unrelated tests.
@@ -78,14 +76,6 @@ impl Clock {
     }
 }
 
-/// Waits for an event that must come.
-pub(crate) async fn within<T>(what: &str, future: impl Future<Output = T>) -> T {
-    let Ok(value) = tokio::time::timeout(PATIENCE, future).await else {
-        panic!("{what}: not within {PATIENCE:?}");
-    };
-    value
-}
-
 /// Repeats the call until the server and the machine serve it.
 pub(crate) async fn at_last<T, F>(call: impl Fn() -> F + Send + Sync) -> T
 where
@@ -104,26 +94,9 @@ where
     .await
 }
 
-/// Waits until `holds`, which an earlier step must bring about.
-pub(crate) async fn until(what: &str, holds: impl Fn() -> bool) {
-    within(what, async {
-        while !holds() {
-            tokio::time::sleep(POLL).await;
-        }
-    })
-    .await;
-}
-
 /// Has the server run an administrator's command.
 pub(crate) fn administer(server: &Server, command: &str) -> redis::Value {
     let words: Vec<&str> = command.split_whitespace().collect();
     let answer = server.ask(&words);
     answer.unwrap_or_else(|error| panic!("{command}: {error}"))
-}
-
-/// The slot of the keys of the queue of this kind.
-pub(crate) fn slot_of(cluster: &Cluster, kind: QueueKind) -> u16 {
-    let key = format!("qk:{{{}}}:meta", kind.as_str());
-    let slot = cluster.servers()[0].ask(&["CLUSTER", "KEYSLOT", &key]);
-    slot.expect("a slot")
 }

@@ -33,6 +33,16 @@ impl Span {
         again: false,
     };
 
+    /// From the beginning of this on, without an end.
+    pub(super) fn or_later(self) -> Self {
+        Self {
+            last: u64::MAX,
+            latest: u64::MAX,
+            clock: u64::MAX,
+            ..self
+        }
+    }
+
     /// Whether this is surely before `other`.
     pub(super) fn before(&self, other: &Self) -> bool {
         self.last < other.first || (self.is_with(other) && self.entry < other.entry)

@@ -58,6 +58,10 @@ impl Recorder {
 
 #[async_trait]
 impl Layer for Recorder {
+    fn confirms(&self) -> bool {
+        true
+    }
+
     async fn call(&self, name: &QueueName, queue: &Arc<dyn Service>, call: Call) -> Result<Answer> {
         let future = queue.call(call.clone());
         self.record(name, call, future, Answer::clone).await

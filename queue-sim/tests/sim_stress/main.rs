@@ -4,6 +4,9 @@
 
 mod asleep;
 mod client;
+#[path = "../support/ledger.rs"]
+#[allow(dead_code, reason = "each program uses a part")]
+mod ledger;
 #[cfg(all(unix, feature = "redis"))]
 mod many_queues;
 mod nap;
@@ -11,18 +14,13 @@ mod nap;
 use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
-use queue_core::{Backend, GroupedConfig, Layered, QueueConfig, QueueKind, QueueName, Timestamp};
-use queue_memory::MemoryBackend;
-use queue_sim::{
-    check::{Budget, CheckInput, Verdict},
-    engine::End,
-    history::{Event, History, Journal, Recorder},
-    plan::Process,
-    report::timeline,
+use queue_core::{
+    Backend, Counters, GroupedConfig, Layered, QueueConfig, QueueKind, QueueName, Timestamp,
 };
+use queue_memory::MemoryBackend;
 use tokio::{runtime::Runtime, sync::Barrier, task::JoinSet};
 
-use self::client::Client;
+use self::{client::Client, ledger::Ledger};
 
 const PROCESSES: u8 = 8;
 const STEPS: u32 = 60;
@@ -121,26 +119,35 @@ fn stress(clients: &Arc<impl Clients>) {
                 };
             }
             let clients = Arc::clone(clients);
-            let history = runtime.block_on(async {
+            let ledger = runtime.block_on(async {
                 let played = tokio::time::timeout(PATIENCE, play(clients, &config, round));
                 played.await.expect("a round comes to its end")
             });
-            judge(&config, &history);
+            ledger.judge();
         }
     }
 }
 
 /// All processes at once, then one that empties the queue.
-async fn play(clients: Arc<impl Clients>, config: &QueueConfig, round: u64) -> History {
-    let journal = Journal::new(Timestamp::from_millis(1_000), false);
+async fn play(clients: Arc<impl Clients>, config: &QueueConfig, round: u64) -> Ledger {
     let name = QueueName::new(format!("stress-{}-{round}", config.kind())).expect("a good name");
+    let guarantees = clients.connect().await.guarantees(config.kind());
+    let ledger = Ledger::new(
+        name.clone(),
+        config.clone(),
+        guarantees,
+        Counters::default(),
+    );
+    let open = async |number: u8| {
+        let backend = clients.connect().await;
+        let backend = Layered::new(ledger.recorder(number.into()), backend);
+        backend.open(&name, config).await.expect("the queue")
+    };
     let start = Arc::new(Barrier::new(PROCESSES.into()));
     let receipts = Arc::default();
     let mut processes = JoinSet::new();
     for process in 1..=PROCESSES {
-        let backend = clients.connect().await;
-        let backend = Layered::new(Recorder::new(Process(process), journal.clone()), backend);
-        let queue = backend.open(&name, config).await.expect("a fresh queue");
+        let queue = open(process).await;
         let seed = round << 8 | u64::from(process);
         let client = Client::new(queue, process, seed, Arc::clone(&receipts));
         let start = Arc::clone(&start);
@@ -152,30 +159,8 @@ async fn play(clients: Arc<impl Clients>, config: &QueueConfig, round: u64) -> H
     while let Some(ended) = processes.join_next().await {
         ended.expect("a process comes to its end");
     }
-    journal.note(Event::Healed);
-    let backend = clients.connect().await;
-    let recorder = Recorder::new(Process(PROCESSES + 1), journal.clone());
-    let backend = Layered::new(recorder, backend);
-    let queue = backend.open(&name, config).await.expect("the queue");
-    Client::new(queue, PROCESSES + 1, 0, receipts).drain().await;
-    let mut history = journal.take();
-    history.tokens_tell_order = true;
-    history
-}
-
-fn judge(config: &QueueConfig, history: &History) {
-    let case = CheckInput {
-        config,
-        history,
-        end: &End::Finished,
-        slack: None,
-    };
-    match case.check(Budget::default()) {
-        Verdict::Holds => {}
-        Verdict::Inconclusive => panic!("without the truth no search is made"),
-        Verdict::Broken(violations) => {
-            let first = timeline(config, history, &violations[0], None);
-            panic!("{} rules are broken:\n{first}", violations.len());
-        }
-    }
+    let queue = open(PROCESSES + 1).await;
+    let last = Client::new(queue, PROCESSES + 1, 0, receipts);
+    last.drain().await;
+    ledger
 }

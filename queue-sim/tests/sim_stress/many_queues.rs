@@ -5,27 +5,21 @@
 //! Variables make it larger and longer, for example `QUEUE_STRESS_QUEUES=1000 QUEUE_STRESS_SECONDS=5
 //! QUEUE_STRESS_ROUNDS=20`.
 
-use std::{
-    collections::BTreeSet,
-    env,
-    pin::pin,
-    sync::{Arc, Mutex, PoisonError},
-    thread,
-    time::Duration,
-};
+use std::{env, pin::pin, sync::Arc, thread, time::Duration};
 
-use queue_core::{Backend, LeasingExt, Push, QueueName, ReliableConfig, ReliableQueue};
+use queue_core::{
+    AnyQueue, Backend, Counters, Guarantees, Leasing, LeasingExt, Push, QueueKind, QueueName,
+    ReliableConfig,
+};
 use queue_redis::RedisBackend;
 use real_redis::{Direction, Proxy, Server};
 use tokio::{
-    sync::{Barrier, watch},
+    sync::Barrier,
     task::JoinSet,
     time::{self, Instant, interval},
 };
 
-use super::{PATIENCE, runtime};
-
-type Queue = Arc<dyn ReliableQueue>;
+use super::{PATIENCE, ledger::Ledger, runtime};
 
 /// Longer than a round: a message comes once.
 const LEASE: Duration = Duration::from_secs(3_600);
@@ -33,9 +27,9 @@ const LEASE: Duration = Duration::from_secs(3_600);
 const LINE: Duration = Duration::from_millis(10);
 const LARGE: usize = 1_000_000;
 /// One body in `LARGE_ONES` is large.
-const LARGE_ONES: u64 = 200;
+const LARGE_ONES: usize = 200;
 /// A producer polls one in `GIVEN_UP` pushes once, and gives it up.
-const GIVEN_UP: u64 = 50;
+const GIVEN_UP: usize = 50;
 
 /// A variable's number, or the default for a normal test run.
 fn number(name: &str, usual: u64) -> u64 {
@@ -45,21 +39,13 @@ fn number(name: &str, usual: u64) -> u64 {
     }
 }
 
-#[derive(Debug, Default)]
-struct Tally {
-    pushed: BTreeSet<u64>,
-    received: BTreeSet<u64>,
-    twice: Vec<u64>,
-}
-
 /// The state that the threads of a round share.
 struct Round {
     url: String,
-    tally: Mutex<Tally>,
+    /// The accounts of the queues.
+    ledgers: Vec<Ledger>,
     /// Waits until both sides have reached this point.
     together: Barrier,
-    /// Records that a message came.
-    came: watch::Sender<()>,
 }
 
 /// Half of the consumers are on one runtime, half on another, and producers on both.
@@ -73,11 +59,16 @@ fn no_message_is_lost_or_comes_twice_on_many_queues() {
         for direction in [Direction::Requests, Direction::Replies] {
             proxy.lengthen(direction, LINE / 2);
         }
+        let (kind, config) = (QueueKind::Reliable, ReliableConfig::default());
+        let ledgers = (0..number("QUEUES", 200)).map(|number| {
+            let name = QueueName::new(format!("q{number}")).expect("a good name");
+            let guarantees = Guarantees::all("redis", kind);
+            Ledger::new(name, config.clone().into(), guarantees, Counters::default())
+        });
         let round = Round {
             url: proxy.url(),
-            tally: Mutex::default(),
+            ledgers: ledgers.collect(),
             together: Barrier::new(2),
-            came: watch::Sender::new(()),
         };
         let round = Arc::new(round);
         let patience = PATIENCE + Duration::from_secs(number("SECONDS", 1));
@@ -91,27 +82,25 @@ fn no_message_is_lost_or_comes_twice_on_many_queues() {
                 });
             }
         });
-        let tally = round.tally.lock().unwrap_or_else(PoisonError::into_inner);
-        assert!(tally.pushed.len() > 10, "only {tally:?}");
-        assert!(tally.twice.is_empty(), "twice: {:?}", tally.twice);
+        let tolls = round.ledgers.iter().map(Ledger::judge);
+        let accepted: usize = tolls.map(|toll| toll.accepted).sum();
+        assert!(accepted > 10, "only {accepted}");
     }
 }
 
 impl Round {
-    async fn side(self: Arc<Self>, side: u64) {
+    async fn side(&self, side: usize) {
         let builder = RedisBackend::builder(&self.url).expect("a good URL");
         // Only a wake-up ends a wait: a lost one shows as a lost message.
         let builder = builder.fall_back(LEASE);
         let backend = builder.connect().await.expect("the server takes us");
-        let config = ReliableConfig::default();
         let mut queues = Vec::new();
         let mut consumers = JoinSet::new();
-        for number in 0..number("QUEUES", 200) {
-            let name = QueueName::new(format!("q{number}")).expect("a good name");
-            let queue = backend.open_reliable(&name, &config).await;
-            let queue = queue.expect("a fresh queue");
+        for (number, ledger) in (0..).zip(&self.ledgers) {
+            let queue = backend.open(ledger.name(), ledger.config()).await;
+            let queue = ledger.client(side, &queue.expect("a fresh queue"));
             if number % 2 == side {
-                consumers.spawn(Arc::clone(&self).consume(Arc::clone(&queue)));
+                consumers.spawn(consume(queue.clone()));
             }
             queues.push(queue);
         }
@@ -119,14 +108,14 @@ impl Round {
         self.produce(side, &queues).await;
         self.together.wait().await;
         tokio::select! {
-            () = self.all_received() => {}
+            () = all_received(&queues) => {}
             ended = consumers.join_next() => panic!("a consumer ended: {ended:?}"),
         }
         self.together.wait().await;
     }
 
     /// Pushes at one side's rate, and returns when all pushes have ended.
-    async fn produce(self: &Arc<Self>, side: u64, queues: &[Queue]) {
+    async fn produce(&self, side: usize, queues: &[AnyQueue]) {
         let mut ticks = interval(Duration::from_secs(2) / number("RATE", 500) as u32);
         let mut pushes = JoinSet::new();
         let until = Instant::now() + Duration::from_secs(number("SECONDS", 1));
@@ -134,63 +123,56 @@ impl Round {
         while Instant::now() < until {
             ticks.tick().await;
             // A large step, so that each side also pushes to the other's queues.
-            let queue = &queues[(number * 7_919) as usize % queues.len()];
-            pushes.spawn(Arc::clone(self).push(Arc::clone(queue), number));
+            let queue = &queues[number * 7_919 % queues.len()];
+            pushes.spawn(push(queue.clone(), number));
             number += 2;
         }
         while let Some(ended) = pushes.join_next().await {
             ended.expect("a push does not panic");
         }
     }
+}
 
-    async fn push(self: Arc<Self>, queue: Queue, number: u64) {
-        let is_large = number % LARGE_ONES == 1;
-        let mut body = vec![b'.'; if is_large { LARGE } else { 100 }];
-        body[..8].copy_from_slice(&number.to_be_bytes());
-        let batch = [Push::new(body)];
-        let mut push = pin!(queue.push(&batch));
-        if number % GIVEN_UP == 7 {
-            // Polls the push once, keeps it for a while, and drops it: it may have come or not.
-            let _ = time::timeout(Duration::ZERO, &mut push).await;
-            time::sleep(Duration::from_millis(50)).await;
-            return;
-        }
-        push.await.expect("nothing goes wrong");
-        self.tally(|tally| tally.pushed.insert(number));
+async fn push(queue: AnyQueue, number: usize) {
+    let is_large = number % LARGE_ONES == 1;
+    let mut body = vec![b'.'; if is_large { LARGE } else { 100 }];
+    body[..8].copy_from_slice(&number.to_be_bytes());
+    let batch = [Push::new(body)];
+    let mut push = pin!(queue.put(&batch));
+    if number % GIVEN_UP == 7 {
+        // Polls the push once, keeps it for a while, and drops it: it may have come or not.
+        let _ = time::timeout(Duration::ZERO, &mut push).await;
+        time::sleep(Duration::from_millis(50)).await;
+        return;
     }
+    push.await.expect("nothing goes wrong");
+}
 
-    async fn consume(self: Arc<Self>, queue: Queue) {
-        loop {
-            let received = queue.receive_one(LEASE, LEASE).await;
-            let Some(delivery) = received.expect("nothing goes wrong") else {
-                continue;
-            };
-            let number = delivery.body[..8].try_into().map(u64::from_be_bytes);
-            let number = number.expect("eight bytes");
-            self.tally(|tally| {
-                if !tally.received.insert(number) {
-                    tally.twice.push(number);
-                }
-            });
-            self.came.send_replace(());
+async fn consume(queue: AnyQueue) {
+    let queue = queue.leasing().expect("a queue that leases");
+    loop {
+        let received = queue.receive_one(LEASE, LEASE).await;
+        if let Some(delivery) = received.expect("nothing goes wrong") {
             queue.ack(delivery.receipt).await.expect("it holds it");
         }
     }
+}
 
-    async fn all_received(&self) {
-        let mut came = self.came.subscribe();
+/// Waits until each queue is empty.
+async fn all_received(queues: &[AnyQueue]) {
+    for queue in queues {
+        let queue = queue.leasing().expect("a queue that leases");
         let end = Instant::now() + PATIENCE / 2;
         loop {
-            let lacking = self.tally(|tally| &tally.pushed - &tally.received);
-            if lacking.is_empty() {
-                return;
+            let counters = queue.counters().await.expect("nothing goes wrong");
+            if counters.depth.occupied() == 0 {
+                break;
             }
-            let another = time::timeout_at(end, came.changed()).await;
-            assert!(another.is_ok(), "lost, or beside a sleeper: {lacking:?}");
+            assert!(
+                Instant::now() < end,
+                "lost, or beside a sleeper: {counters:?}"
+            );
+            time::sleep(LINE).await;
         }
-    }
-
-    fn tally<T>(&self, work: impl FnOnce(&mut Tally) -> T) -> T {
-        work(&mut self.tally.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }

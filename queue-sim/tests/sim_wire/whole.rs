@@ -4,6 +4,7 @@ use std::{collections::BTreeSet, time::Instant};
 
 use queue_core::QueueKind;
 use queue_sim::{
+    check::{Budget, Verdict, check},
     engine::End,
     history::Event,
     plan::Decisions,
@@ -31,7 +32,7 @@ fn twice(
         let which = format!("{} {seed}", scenario.kind);
         assert_eq!(played, seeded(environment, scenario, seed), "{which}");
         assert_eq!(played.end, End::Finished, "{which}");
-        assert_eq!(broken(&played), [] as [&Event; 0], "{which}");
+        assert_eq!(check(&played, Budget::default()), Verdict::Holds, "{which}");
         distinct.insert(format!("{:?}", played.history));
         seen(&played);
     }
@@ -45,13 +46,6 @@ fn twice(
     );
     let most = seeds as usize * 9 / 10;
     assert!(distinct.len() > most, "{} distinct", distinct.len());
-}
-
-fn broken(played: &Played) -> Vec<&Event> {
-    let events = played.history.events.iter().map(|(_, event)| event);
-    events
-        .filter(|event| matches!(event, Event::Broken(..)))
-        .collect()
 }
 
 #[test]

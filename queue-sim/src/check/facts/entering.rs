@@ -34,6 +34,7 @@ impl<'a> Facts<'a> {
             }
             // Mostly a wait leases nothing. An execution without an answer may have leased a message.
             Call::WaitToLease(lease_time, ..) => match deliveries(answer) {
+                _ if self.may_bring_too_late(done) => self.ghost(span.or_later(), false),
                 None if done.executed.is_empty() => {}
                 leased => self.lease(span, 0, leased, *lease_time),
             },

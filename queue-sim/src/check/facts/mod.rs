@@ -10,8 +10,9 @@ use std::time::Duration;
 use bytes::Bytes;
 use queue_core::{
     Cancelled, DeadLetter, Dedup, Delivery, Disposition, Due, Extended, Found, Headers, Holder,
-    LeaseRate, LeasingConfig, Message, MessageId, Peeked, Push, QueueConfig, QueueKind,
-    Rescheduled, Revived, Settled, TimeToLive, Token, call::Call,
+    LeaseRate, LeasingConfig, Message, MessageId, Overflow, Peeked, Push, QueueConfig, QueueKind,
+    Rescheduled, Revived, Settled, TimeToLive, Token,
+    call::{Answer, Call},
 };
 
 use self::clock::TokenClock;
@@ -330,11 +331,37 @@ impl<'a> Facts<'a> {
             Call::Reconfigure(config) => matches!(config, QueueConfig::Bounded(_)),
             Call::Resize(_) => is_unseen,
             Call::Push(messages) => {
-                let replaces = |push: &Push| push.distinct.is_some();
-                is_unseen && (self.kind() == QueueKind::Bounded || messages.iter().any(replaces))
+                let removes =
+                    |push: &Push| push.distinct.is_some() || push.overflow != Overflow::Reject;
+                is_unseen && messages.iter().any(removes)
             }
             _ => false,
         }
+    }
+
+    /// Whether the call is a wait for which a message may have been leased that its answer does not show. The client
+    /// gives such a message back, or its lease expires (L8). Where the executions are known, they show such a lease.
+    pub(in crate::check) fn may_bring_too_late(&self, done: &Done<'_>) -> bool {
+        let brings = matches!(done.answer, Some(Answer::Leased(leased)) if !leased.is_empty());
+        let is_wait = matches!(done.record.call, Call::WaitToLease(..));
+        is_wait && !brings && !self.case.history.has_truth
+    }
+
+    /// Whether the message may have been leased to a wait that did not bring it, and given back, before `until`. Then it
+    /// was not ready all the time. If the lease expired, the next attempt says so.
+    pub(in crate::check) fn may_have_been_out(&self, push: &Pushing<'a>, until: &Span) -> bool {
+        let mut waits = self
+            .calls()
+            .filter(|(done, _)| self.may_bring_too_late(done));
+        waits.any(|(done, span)| match &done.record.call {
+            Call::WaitToLease(lease_time, _, timeout) => {
+                // A lease is made before the wait is over, and given back before the lease is over.
+                let longest = millis(*timeout).saturating_add(millis(*lease_time));
+                let end = span.earliest.saturating_add(longest);
+                span.earliest <= until.latest && push.span.earliest <= end
+            }
+            _ => false,
+        })
     }
 
     /// The number of leases without an answer that may have come before `span`.

@@ -9,7 +9,7 @@ use queue_core::{
 use super::Found;
 use crate::{
     check::{
-        facts::{Facts, Happened, PushFact, What},
+        facts::{Facts, Happened, MessageLife, PushFact, What},
         span::Span,
     },
     named::named,
@@ -32,6 +32,7 @@ pub(super) fn check(facts: &Facts<'_>, found: &mut Vec<Found>) {
         }
     }
     counted(facts, found);
+    missing(facts, found);
 }
 
 /// The queue gives each id once.
@@ -172,6 +173,50 @@ fn counted(facts: &Facts<'_>, found: &mut Vec<Found>) {
     }
 }
 
+/// All messages that were accepted and that no call can have ended are in the queue. Where the executions are known,
+/// the model counts them.
+fn missing(facts: &Facts<'_>, found: &mut Vec<Found>) {
+    if facts.case.history.has_truth {
+        return;
+    }
+    for (done, span) in facts.calls() {
+        let Some(Answer::Counters(counters)) = done.answer else {
+            continue;
+        };
+        let mut calls = facts.calls();
+        if calls.any(|(done, other)| facts.removes_unknown(done) && other.may_precede(&span)) {
+            continue;
+        }
+        let mut present = facts.lives().filter(|life| is_present(facts, *life, &span));
+        let held = counters.depth.occupied() + counters.depth.dead + counters.trimmed;
+        if let Some(one) = present.nth(held as usize) {
+            let message = format!(
+                "the queue holds {held} messages at the most, and at least {} were accepted and did not end, such \
+                 as {}",
+                held + 1 + present.count() as u64,
+                one.id()
+            );
+            found.push(Found::at("L5", &[&one.0[0].span, &span], message));
+        }
+    }
+}
+
+/// Whether the message is surely in the queue then, in whatever place.
+fn is_present(facts: &Facts<'_>, life: MessageLife<'_, '_>, then: &Span) -> bool {
+    let mut before = life.before(then);
+    let accepted = before.any(|happened| matches!(happened.what, What::Accepted(_)));
+    let mut events = life.perhaps_before(then);
+    let may_have_ended = events.any(|happened| match happened.what {
+        What::Settled(_, Disposition::Ack | Disposition::AckWith(_), answer) => {
+            answer != Some(Settled::LeaseLost)
+        }
+        What::Cancelled(answer) => answer.is_none_or(|answer| answer == Cancelled::Cancelled),
+        What::Evicted | What::Dropped | What::Replaced | What::Discarded(_) => true,
+        _ => false,
+    });
+    accepted && !may_have_ended && !facts.may_be_outdated(life, then)
+}
+
 fn tally(facts: &Facts<'_>) -> Vec<Balance> {
     let mut tallies = Vec::new();
     let mut add = |span: Span, what, least, most| {
@@ -222,6 +267,9 @@ fn tally(facts: &Facts<'_>) -> Vec<Balance> {
             Call::OpenOrResize(_) | Call::Reconfigure(QueueConfig::Bounded(_))
         ) {
             add(span, Count::Evicted, 0, u64::from(u32::MAX));
+        }
+        if facts.may_bring_too_late(done) {
+            add(span.or_later(), Count::Released, 0, 1);
         }
         let mut unseen = done.executed.len().max(1) as u64;
         if let Some(Answer::Count(count)) = done.answer {

@@ -124,7 +124,7 @@ fn pushed(facts: &Facts<'_>, life: MessageLife<'_, '_>, until: Span) -> Option<R
     let disturbed = life
         .iter()
         .any(|happened| matches!(happened.what, What::Revived(_)) || happened.what.may_move());
-    if disturbed {
+    if disturbed || facts.may_have_been_out(push, &until) {
         return None;
     }
     let due_of = facts.due_of(push);

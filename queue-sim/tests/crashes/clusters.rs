@@ -15,12 +15,9 @@ use super::{
     copies::{Clients, judge},
     remains::Remains,
     rounds::{Rounds, all_flow},
-    servers::{copy_all, cut_off, follows, is_primary},
+    servers::{copy_all, cut_off, follows, is_primary, slot_of},
 };
-use crate::{
-    ground::{administer, slot_of},
-    traffic::Traffic,
-};
+use crate::{ground::administer, traffic::Traffic};
 
 /// Of each fault.
 const ROUNDS: u64 = 2;
@@ -183,7 +180,7 @@ impl Scene {
         let (primary, replica) = (self.server(victim), self.server(successor));
         let flows = self.flows_at(victim);
         for flow in &flows {
-            flow.ledger().failover_begins(fault == Fault::Freeze);
+            flow.ledger().failover_begins();
         }
         copy_all(primary);
         match fault {

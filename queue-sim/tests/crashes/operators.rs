@@ -19,8 +19,7 @@ use crate::{
     ground::at_last,
     habits::Habits,
     ledger::Toll,
-    subject::Subject,
-    traffic::{Errors, Traffic},
+    traffic::{Errors, Subject, Traffic},
 };
 
 const PARTITIONS: usize = 4;
@@ -41,10 +40,7 @@ const FAILOVERS: [Fault; 3] = [Fault::Kill, Fault::KillAhead, Fault::Freeze];
 /// A queue by all its handles.
 struct Queue {
     backend: Arc<dyn Backend>,
-    name: QueueName,
-    kind: QueueKind,
-    plain: Subject,
-    confirming: Subject,
+    subject: Subject,
 }
 
 impl Queue {
@@ -54,31 +50,19 @@ impl Queue {
         name: String,
         kind: QueueKind,
     ) -> Self {
-        let name = QueueName::new(name).expect("a good name");
-        let open = |backend: Arc<dyn Backend>| {
-            let name = name.clone();
-            async move { at_last(|| Subject::open_at(&*backend, &name, kind)).await }
-        };
-        let plain = open(Arc::clone(backend)).await;
-        let confirming = open(Arc::clone(confirming)).await;
-        warm_up(&plain).await;
-        warm_up(&confirming).await;
+        let open = || Subject::open(&**backend, Some(&**confirming), &name, kind);
+        let subject = at_last(open).await;
+        warm_up(&subject).await;
         Self {
             backend: Arc::clone(backend),
-            name,
-            kind,
-            plain,
-            confirming,
+            subject,
         }
     }
 
-    fn flow(&self, habits: Habits) -> Managed {
-        let (plain, confirming) = (self.plain.clone(), self.confirming.clone());
+    async fn flow(&self, habits: Habits) -> Managed {
         Managed {
             backend: Arc::clone(&self.backend),
-            name: self.name.clone(),
-            kind: self.kind,
-            flow: Traffic::of(plain, Some(confirming), Errors::Transient, habits),
+            flow: Traffic::of(&self.subject, Errors::Transient, habits).await,
         }
     }
 }
@@ -105,24 +89,22 @@ fn slots_of(scene: &Scene, names: &[QueueName], name: &QueueName) -> Vec<u16> {
 }
 
 /// Two divided queues and two undivided ones, of kinds by the seed; one of each two keeps its order.
-fn flows_of(seed: u64, divided: &[Queue], whole: &[Queue]) -> Vec<Managed> {
+async fn flows_of(seed: u64, divided: &[Queue], whole: &[Queue]) -> Vec<Managed> {
     let first = seed as usize % divided.len();
-    let flow = |queues: &[Queue], nth: usize| {
+    let mut flows = Vec::new();
+    for (nth, queues) in [divided, divided, whole, whole].into_iter().enumerate() {
         let ordered = nth.is_multiple_of(2);
-        queues[(first + nth) % queues.len()].flow(Habits {
+        let habits = Habits {
             clients: if ordered { 4 } else { 1 },
             name: format!("{seed}-"),
             batch: if ordered { 3 } else { 1 },
             drops_writes: true,
             drops_receives: !ordered,
-        })
-    };
-    vec![
-        flow(divided, 0),
-        flow(divided, 1),
-        flow(whole, 2),
-        flow(whole, 3),
-    ]
+        };
+        let queue = &queues[(first + nth) % queues.len()];
+        flows.push(queue.flow(habits).await);
+    }
+    flows
 }
 
 async fn play(scene: &mut Scene, names: &[QueueName], seed: u64, all: &[Managed]) -> Vec<Toll> {
@@ -130,7 +112,7 @@ async fn play(scene: &mut Scene, names: &[QueueName], seed: u64, all: &[Managed]
     scene.places = all
         .iter()
         .flat_map(|one| {
-            let slots = slots_of(scene, names, &one.name).into_iter();
+            let slots = slots_of(scene, names, one.name()).into_iter();
             slots.map(|slot| (slot, Arc::clone(&one.flow)))
         })
         .collect();
@@ -163,7 +145,7 @@ async fn play(scene: &mut Scene, names: &[QueueName], seed: u64, all: &[Managed]
     let tolls = flow_during(&flows, strikes).await;
     println!("{tolls:?}");
     for (managed, toll) in all.iter().zip(&tolls) {
-        assert!(toll.lost < toll.accepted, "{}: {toll:?}", managed.name);
+        assert!(toll.lost < toll.accepted, "{}: {toll:?}", managed.name());
     }
     tolls
 }
@@ -193,7 +175,7 @@ async fn no_promise_is_broken_where_an_operator_changes_queues_in_use() {
     let mut tolls = Vec::new();
     for seed in rounds.seeds() {
         println!("QUEUE_FAULT_SEED={seed} QUEUE_FAULT_ROUNDS=1");
-        let all = flows_of(seed, &divided, &whole);
+        let all = flows_of(seed, &divided, &whole).await;
         tolls.extend(play(&mut scene, &names, seed, &all).await);
     }
     before.come_back(scene.all(), &tolls).await;

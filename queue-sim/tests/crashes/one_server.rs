@@ -1,19 +1,14 @@
 //! One server, with a file, behind a proxy.
 
-use std::{sync::Arc, time::Duration};
+use std::time::Duration;
 
-use futures_util::future::join_all;
-use queue_core::*;
 use real_redis::{Aof, Direction, Proxy, Server};
 
 use super::{
     remains::Remains,
-    rounds::{Rounds, connect, open, warm_up},
+    rounds::{Rounds, connect, flows},
 };
-use crate::{
-    ground::administer,
-    traffic::{Errors, Traffic},
-};
+use crate::ground::administer;
 
 /// Rounds of each fault of the connection.
 const ROUNDS_OF_THE_LINE: u64 = 10;
@@ -104,14 +99,7 @@ async fn every_message_is_accounted_for(rounds: Rounds, faults: &[Fault], aof: A
     let server = server.start().expect("a server");
     let proxy = Proxy::before(&server).expect("a proxy");
     let backend = connect(&proxy.url()).await;
-    let mut flows: Vec<Arc<Traffic>> = Vec::new();
-    let mut kinds = Vec::new();
-    for kind in QueueKind::LEASING {
-        let queue = open(&backend, kind).await;
-        flows.push(Traffic::on(queue.clone(), Errors::Transient));
-        kinds.push(queue);
-    }
-    join_all(kinds.iter().map(warm_up)).await;
+    let flows = flows(&backend, None).await;
     let before = Remains::of([&server].into_iter());
     let tolls = rounds
         .play(&flows, faults, async |fault, _| {

@@ -2,16 +2,11 @@
 
 use std::{sync::Arc, time::Duration};
 
-use futures_util::future::join_all;
-use queue_core::{Backend, Confirmation, QueueKind};
+use queue_core::{Backend, Confirmation};
 use queue_redis::RedisBackend;
 
-use super::rounds::{connect, open, warm_up};
-use crate::{
-    ground::at_last,
-    ledger::Toll,
-    traffic::{Errors, Traffic},
-};
+use super::rounds::{connect, flows};
+use crate::{ground::at_last, ledger::Toll, traffic::Traffic};
 
 /// How long a call waits for the replica, which may be away.
 const FOR_A_COPY: Duration = Duration::from_millis(200);
@@ -32,19 +27,7 @@ impl Clients {
 
     /// Traffic on a queue of each leasing kind. Afterwards all messages that must stay are there.
     pub(super) async fn flows(&self) -> Vec<Arc<Traffic>> {
-        let (mut flows, mut queues) = (Vec::new(), Vec::new());
-        for kind in QueueKind::LEASING {
-            let queue = open(&self.plain, kind).await;
-            let safe = open(&*self.confirming, kind).await;
-            flows.push(Traffic::with_copies(
-                queue.clone(),
-                safe.clone(),
-                Errors::Transient,
-            ));
-            queues.extend([queue, safe]);
-        }
-        join_all(queues.iter().map(warm_up)).await;
-        flows
+        flows(&self.plain, Some(&*self.confirming)).await
     }
 }
 

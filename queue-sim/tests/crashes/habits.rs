@@ -18,9 +18,7 @@ pub(crate) struct Habits {
     pub(crate) batch: usize,
     /// Whether some pushes and acks are dropped half-way.
     pub(crate) drops_writes: bool,
-    /// Whether some receives are dropped. If not, the messages of one batch in one partition must come in
-    /// order. Each push then has several messages, because a single one may be handed to a caller that is
-    /// gone, and comes back unseen.
+    /// Whether some receives are dropped.
     pub(crate) drops_receives: bool,
 }
 
@@ -38,10 +36,6 @@ impl Default for Habits {
 }
 
 impl Habits {
-    pub(crate) const fn keep_order(&self) -> bool {
-        self.batch > 1 && !self.drops_receives
-    }
-
     /// The messages of a producer's next push.
     pub(crate) fn batch(&self, number: usize, count: usize) -> Vec<Push> {
         let Self { name, batch, .. } = self;

@@ -5,7 +5,10 @@ use std::{num::NonZeroUsize, sync::Arc, time::Duration};
 use queue_core::*;
 
 use super::rounds::{Chance, all_flow};
-use crate::{ground::at_last, subject, traffic::Traffic};
+use crate::{
+    ground::at_last,
+    traffic::{Traffic, config},
+};
 
 /// Longer than a round: the operator's leases are live when the queue is removed.
 const HELD: Duration = Duration::from_secs(3600);
@@ -16,8 +19,6 @@ const MOMENT: Duration = Duration::from_millis(20);
 #[derive(Clone)]
 pub(super) struct Managed {
     pub(super) backend: Arc<dyn Backend>,
-    pub(super) name: QueueName,
-    pub(super) kind: QueueKind,
     pub(super) flow: Arc<Traffic>,
 }
 
@@ -41,7 +42,7 @@ pub(super) const ACTS: [Act; 6] = [
 
 impl Managed {
     pub(super) async fn act(&self, act: Act, chance: &mut Chance) {
-        println!("{act:?} {}", self.name);
+        println!("{act:?} {}", self.name());
         let held = match act {
             Act::Remove => self.remove().await,
             Act::Reconfigure => self.reconfigure(chance).await,
@@ -56,15 +57,12 @@ impl Managed {
 
     /// Removes the queue with all leased messages. Returns the receipts of the operator's leases.
     async fn remove(&self) -> Vec<Receipt> {
-        let (ledger, leasing) = (self.flow.ledger(), self.flow.queue().leasing());
+        let ledger = self.flow.ledger();
         let most = NonZeroUsize::new(4).expect("it is 4");
-        let made = ledger.make();
-        let held = leasing.lease(most, HELD).await.unwrap_or_default();
-        for delivery in &held.deliveries {
-            ledger.delivered(delivery, made);
-        }
+        let held = self.flow.observer().lease(most, HELD).await;
+        let held = held.unwrap_or_default();
         ledger.removal_begins();
-        at_last(|| self.backend.remove(&self.name, Removal::EvenIfLeased)).await;
+        at_last(|| self.backend.remove(self.name(), Removal::EvenIfLeased)).await;
         ledger.removal_is_over();
         held.deliveries.iter().map(|one| one.receipt).collect()
     }
@@ -76,17 +74,25 @@ impl Managed {
         if acks.is_empty() {
             return;
         }
-        let leasing = self.flow.queue().leasing();
-        let settled = at_last(|| leasing.settle(&acks)).await;
+        let observer = self.flow.observer();
+        let settled = at_last(|| observer.settle(&acks)).await;
         assert!(
             settled.iter().all(|one| *one == Settled::LeaseLost),
             "R1: {held:?} of the removed {} settled: {settled:?}",
-            self.name
+            self.name()
         );
     }
 
+    pub(super) fn name(&self) -> &QueueName {
+        &self.flow.queue().name
+    }
+
+    fn kind(&self) -> QueueKind {
+        self.flow.queue().kind()
+    }
+
     fn config(&self, chance: &mut Chance) -> QueueConfig {
-        let mut config = subject::config(self.kind);
+        let mut config = config(self.kind());
         if let Some(leasing) = config.leasing_mut() {
             leasing.max_attempts -= chance.below(3) as u32;
             leasing.dead_letter_cap += chance.below(3) as u64;
@@ -96,27 +102,27 @@ impl Managed {
 
     async fn reconfigure(&self, chance: &mut Chance) -> Vec<Receipt> {
         let config = self.config(chance);
-        at_last(|| self.backend.reconfigure(&self.name, &config)).await;
+        at_last(|| self.backend.reconfigure(self.name(), &config)).await;
         Vec::new()
     }
 
     /// Opens it as it is first opened, and as it is stored.
     async fn open(&self) -> Vec<Receipt> {
-        let config = subject::config(self.kind);
+        let config = config(self.kind());
         at_last(|| async {
-            match self.backend.open(&self.name, &config).await {
+            match self.backend.open(self.name(), &config).await {
                 // It was reconfigured.
                 Err(error) if error.kind() == ErrorKind::ConfigMismatch => Ok(()),
                 opened => opened.map(drop),
             }
         })
         .await;
-        at_last(|| self.backend.open_stored(&self.name)).await;
+        at_last(|| self.backend.open_stored(self.name())).await;
         Vec::new()
     }
 
     async fn pause(&self) -> Vec<Receipt> {
-        let leasing = self.flow.queue().leasing();
+        let leasing = self.flow.observer();
         at_last(|| leasing.pause()).await;
         tokio::time::sleep(MOMENT).await;
         at_last(|| leasing.resume()).await;
@@ -127,11 +133,11 @@ impl Managed {
     async fn is_listed(&self) {
         let most = NonZeroUsize::new(limits::MAX_PAGE).expect("it is positive");
         let listed = at_last(|| self.backend.queues(None, most)).await;
-        let is_it = |info: &QueueInfo| info.name == self.name && info.kind == self.kind;
+        let is_it = |info: &QueueInfo| info.name == *self.name() && info.kind == self.kind();
         assert!(
             listed.iter().any(is_it),
             "{} exists and is not listed: {listed:?}",
-            self.name
+            self.name()
         );
     }
 }

@@ -12,14 +12,13 @@ use std::{
 };
 
 use futures_util::future::join_all;
-use queue_core::{Backend, LeasingExt, Push, QueueKind};
+use queue_core::{AnyQueue, Backend, Leasing, LeasingExt, Push, QueueKind};
 use queue_redis::RedisBackend;
 
 use crate::{
     ground::{at_last, within},
     ledger::Toll,
-    subject::Subject,
-    traffic::Traffic,
+    traffic::{Errors, Subject, Traffic},
 };
 
 /// The number of messages of each kind that are done between two faults.
@@ -163,16 +162,32 @@ pub(super) async fn connect(url: &str) -> RedisBackend {
     .await
 }
 
-/// Opens the queue of this kind.
-pub(super) async fn open(backend: &dyn Backend, kind: QueueKind) -> Subject {
-    at_last(|| Subject::open(backend, kind)).await
+/// Traffic on a queue of each leasing kind, named after it. The queues are empty, and the clients warmed up.
+pub(super) async fn flows(
+    plain: &dyn Backend,
+    confirming: Option<&dyn Backend>,
+) -> Vec<Arc<Traffic>> {
+    let open = |kind: QueueKind| async move {
+        let name = kind.as_str();
+        let queue = at_last(|| Subject::open(plain, confirming, name, kind)).await;
+        warm_up(&queue).await;
+        Traffic::on(&queue, Errors::Transient).await
+    };
+    join_all(QueueKind::LEASING.map(open)).await
 }
 
 /// Creates everything that a client's first messages create and that stays: a connection for hints, tasks
 /// that send and wait for several callers. Leaves the queue empty.
 pub(super) async fn warm_up(queue: &Subject) {
+    let handles = [Some(&queue.plain), queue.confirming.as_ref()];
+    for handle in handles.into_iter().flatten() {
+        warm_up_handle(handle).await;
+    }
+}
+
+async fn warm_up_handle(queue: &AnyQueue) {
     static NEXT: AtomicU64 = AtomicU64::new(0);
-    let leasing = queue.leasing();
+    let leasing = queue.leasing().expect("a queue that leases");
     let take_one = async || {
         // A call that a busy machine did not answer in time is repeated.
         if let Ok(Some(delivery)) = leasing.receive_one(20 * MOMENT, MOMENT).await {
@@ -183,7 +198,7 @@ pub(super) async fn warm_up(queue: &Subject) {
         let key = format!("warm-{}", NEXT.fetch_add(1, Ordering::Relaxed));
         let push = Push::new("to begin with").with_dedup(key, 1_000 * MOMENT);
         at_last(|| async {
-            let put = async { queue.put_one(push.clone()).await.map(drop) };
+            let put = async { queue.put(std::slice::from_ref(&push)).await.map(drop) };
             match leasing.confirmer() {
                 Some(_) => leasing.confirmed(|_| put).await.map(|it| it.answer),
                 None => put.await,

@@ -4,16 +4,20 @@ use std::{
     env,
     io::{Read, Write},
     process::exit,
+    sync::Arc,
     thread,
     time::Duration,
 };
 
-use queue_core::*;
-use queue_worker::Report;
-use queue_worker::Worker;
+use async_trait::async_trait;
+use queue_core::{
+    call::{Answer, Call, Layer, Service},
+    *,
+};
+use queue_worker::{Report, Worker};
 use tokio::signal::unix::{SignalKind, signal};
 
-use crate::patient::patient;
+use crate::connect;
 
 /// The queue.
 pub(crate) const NAME: &str = "jobs";
@@ -47,6 +51,55 @@ fn say(what: &str) {
     let _ = writeln!(out, "\n{MARK}{what}").and_then(|()| out.flush());
 }
 
+/// Says what each answered call leased and settled.
+#[derive(Debug)]
+struct Says;
+
+#[async_trait]
+impl Layer for Says {
+    async fn call(&self, _: &QueueName, queue: &Arc<dyn Service>, call: Call) -> Result<Answer> {
+        let settlements = match &call {
+            Call::Settle(settlements) | Call::SettleAndLease(settlements, ..) => {
+                settlements.clone()
+            }
+            _ => Vec::new(),
+        };
+        let answer = queue.call(call).await?;
+        if let Answer::Settled(settled) | Answer::SettledAndLeased(settled, _) = &answer {
+            for (settlement, settled) in settlements.iter().zip(settled) {
+                settles(settlement, *settled);
+            }
+        }
+        if let Answer::Leased(leased) | Answer::SettledAndLeased(_, leased) = &answer {
+            for Delivery {
+                receipt,
+                attempt,
+                body,
+                ..
+            } in &leased.deliveries
+            {
+                let body = String::from_utf8_lossy(body);
+                say(&format!(
+                    "leased {} {} {attempt} {body}",
+                    receipt.id, receipt.token
+                ));
+            }
+        }
+        Ok(answer)
+    }
+}
+
+/// Says how a lease ended. Of what it does not say, the test knows no outcome.
+fn settles(settlement: &Settlement, settled: Settled) {
+    let Receipt { id, token } = settlement.receipt;
+    let how = match (&settlement.disposition, settled) {
+        (Disposition::Ack, Settled::Done) => "acked",
+        (Disposition::Release, Settled::Done) => "released",
+        _ => return,
+    };
+    say(&format!("{how} {id} {token}"));
+}
+
 /// Runs a worker until a SIGTERM, and reports.
 pub(crate) fn run() {
     // The test's end of this pipe closes when the test ends, however it ends.
@@ -75,8 +128,8 @@ pub(crate) fn run() {
 
 async fn work() -> Report {
     let mut asked = signal(SignalKind::terminate()).expect("signals");
-    let backend = patient(&variable::<String>(URL)).connect().await;
-    let queues = Queues::new(backend.expect("the server takes us"));
+    let backend = Layered::new(Says, connect(&variable::<String>(URL)).await);
+    let queues = Queues::new(backend);
     let jobs = queues.reliable(NAME).open::<String>().await.expect("opens");
     let bold: bool = variable(BOLD);
     let shutdown = async move {

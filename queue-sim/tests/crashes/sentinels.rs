@@ -130,8 +130,7 @@ impl Scene {
         let (old, new) = (self.primary, 1 - self.primary);
         let (primary, replica) = (&self.servers[old], &self.servers[new]);
         for flow in flows {
-            let has_two = matches!(fault, Fault::Freeze | Fault::Planned);
-            flow.ledger().failover_begins(has_two);
+            flow.ledger().failover_begins();
         }
         copy_all(primary);
         match fault {

@@ -1,15 +1,20 @@
 //! Slots move to other nodes while messages flow, and no call fails.
 
+use std::time::Duration;
+
 use queue_core::QueueKind;
+use queue_redis::RedisBackend;
 use real_redis::{Cluster, Server, ServerError};
 use tokio::task::block_in_place;
 
 use crate::{
-    ground::{slot_of, within},
-    patient::patient,
-    subject::Subject,
-    traffic::{Errors, Traffic},
+    ground::within,
+    servers::slot_of,
+    traffic::{Errors, Subject, Traffic},
 };
+
+/// Longer than a busy machine takes for an answer: no timeout has to pass here.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn no_message_is_lost_while_slots_move() {
@@ -36,12 +41,13 @@ async fn move_slots(
     cluster: &Cluster,
     migrate: impl Fn(&Cluster, u16, usize, usize) -> Result<(), ServerError>,
 ) {
-    let backend = patient(&cluster.url()).connect().await;
-    let backend = backend.expect("the cluster takes us");
+    let builder = RedisBackend::builder(&cluster.url()).expect("a good URL");
+    let builder = builder.connect_timeout(PATIENCE).response_timeout(PATIENCE);
+    let backend = builder.connect().await.expect("the cluster takes us");
     for kind in QueueKind::LEASING {
         let slot = slot_of(cluster, kind);
-        let queue = Subject::open(&backend, kind).await.expect("opens");
-        let traffic = Traffic::on(queue, Errors::None);
+        let queue = Subject::open(&backend, None, kind.as_str(), kind).await;
+        let traffic = Traffic::on(&queue.expect("opens"), Errors::None).await;
         let moves = async {
             for _ in 0..2 {
                 traffic.flows(50).await;

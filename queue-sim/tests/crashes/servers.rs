@@ -1,6 +1,7 @@
 //! The state that servers report, and the faults of a primary and its replica.
 
-use real_redis::Server;
+use queue_core::QueueKind;
+use real_redis::{Cluster, Server};
 
 use crate::ground::administer;
 
@@ -23,6 +24,13 @@ pub(super) fn follows(replica: &Server, primary: &Server) -> bool {
         |field: &str, value: &str| info(replica, "replication", field).as_deref() == Some(value);
     let port = primary.port().expect("it has a port").to_string();
     reports("master_port", &port) && reports("master_link_status", "up")
+}
+
+/// The slot of the keys of the queue of this kind.
+pub(super) fn slot_of(cluster: &Cluster, kind: QueueKind) -> u16 {
+    let key = format!("qk:{{{}}}:meta", kind.as_str());
+    let slot = cluster.servers()[0].ask(&["CLUSTER", "KEYSLOT", &key]);
+    slot.expect("a slot")
 }
 
 /// Waits until the replica has all that this primary has answered so far.
