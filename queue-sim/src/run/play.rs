@@ -103,18 +103,40 @@ impl Simulation for Scenario {
     }
 }
 
+fn draw_mode(decisions: &Decisions) -> Mode {
+    let point = ChoicePoint::new(Process::WORLD, 0, What::Parameter);
+    match decisions.draw(point, 2, 30) {
+        0 => Mode::Faults,
+        _ => Mode::Waiting,
+    }
+}
+
+/// Drains the queue as one more process, and removes it.
+async fn empty(frame: &Frame, driver: &Driver, last: Process) -> End {
+    let executor = &frame.context.executor;
+    let driver = || Driver {
+        process: last,
+        pool: Pool::default(),
+        done: Arc::default(),
+        ..driver.clone()
+    };
+    executor.spawn(last, Box::pin(drain(driver())));
+    let end = executor.run(HORIZON).await;
+    frame.note_leaks().await;
+    // Recipes remove no queues.
+    if end != End::Finished || driver().fit.is_some() {
+        return end;
+    }
+    executor.spawn(last, Box::pin(remove(driver())));
+    executor.run(HORIZON).await
+}
+
 async fn run(
     scenario: &Scenario,
     environment: &mut dyn Environment,
     decisions: &Decisions,
 ) -> Played {
-    let mode = scenario.mode.unwrap_or_else(|| {
-        let point = ChoicePoint::new(Process::WORLD, 0, What::Parameter);
-        match decisions.draw(point, 2, 30) {
-            0 => Mode::Faults,
-            _ => Mode::Waiting,
-        }
-    });
+    let mode = scenario.mode.unwrap_or_else(|| draw_mode(decisions));
     let mut workload = Workload::draw(scenario.kind, mode, decisions);
     let guarantees = scenario.guarantees.clone();
     let fit = guarantees.map(|guarantees| Fit::new(guarantees, scenario.equal_bodies));
@@ -122,13 +144,13 @@ async fn run(
         fit.workload(&mut workload);
     }
     let workload = Arc::new(workload);
-    let possible = environment.faults().iter().copied();
-    let possible: Vec<Fault> = possible
-        .filter(|fault| mode.allows(*fault) && workload.bears(*fault))
-        .collect();
     let faults = match &scenario.faults {
         Some(fixed) => fixed.clone().only(|fault| mode.allows(fault)),
-        None => FaultMix::drawn(decisions, &possible),
+        None => {
+            let possible = environment.faults().iter().copied();
+            let possible = possible.filter(|fault| mode.allows(*fault) && workload.bears(*fault));
+            FaultMix::drawn(decisions, &possible.collect::<Vec<Fault>>())
+        }
     };
     let frame = Frame::new(
         environment,
@@ -139,8 +161,8 @@ async fn run(
     );
     let executor = &frame.context.executor;
     executor.spins_after(SPINNING);
-    let driver = |process| Driver {
-        process: Process(process),
+    let first = Driver {
+        process: Process(1),
         steps: scenario.steps,
         context: frame.context.clone(),
         world: Arc::clone(&frame.world),
@@ -149,9 +171,8 @@ async fn run(
         pool: Pool::default(),
         done: Arc::default(),
         is_audience: false,
-        fit: fit.clone(),
+        fit,
     };
-    let first = driver(1);
     let processes = scenario.processes + workload.audience;
     for process in 1..=processes {
         let mut driver = first.clone();
@@ -164,15 +185,7 @@ async fn run(
     }
     let mut end = executor.run(HORIZON).await;
     if end == End::Finished {
-        let last = Process(processes + 1);
-        executor.spawn(last, Box::pin(drain(driver(last.0))));
-        end = executor.run(HORIZON).await;
-        frame.note_leaks().await;
-        // Recipes remove no queues.
-        if end == End::Finished && fit.is_none() {
-            executor.spawn(last, Box::pin(remove(driver(last.0))));
-            end = executor.run(HORIZON).await;
-        }
+        end = empty(&frame, &first, Process(processes + 1)).await;
     }
     first
         .done

@@ -65,31 +65,18 @@ pub(crate) fn hold_with(
     kind: QueueKind,
     environment: &mut dyn Environment,
 ) {
-    let backend = &*environment.name().to_owned();
-    let regressions = Regressions::of(folder, &kind.to_string(), backend);
-    let scenario = Scenario::new(kind);
-    let mut runs = Runs::new(scenario.clone(), environment).twice();
-    let mut misfits = Vec::new();
-    for kept in regressions.read().expect("the plans that are kept") {
-        match runs.runner().regression(&kept) {
-            Ok(_) => {}
-            Err(Relapse::Misfit(misfit)) => misfits.push(misfit),
-            Err(why) => panic!("\n{}", relapse(&scenario, backend, &kept, &why)),
-        }
-    }
-
-    let passed = |runs: &Runs<'_>| {
-        assert!(
-            runs.failures().is_empty(),
-            "\n{}\n{}",
-            reports_of(&scenario, backend, runs.failures()),
-            keep(&regressions, runs.failures()),
-        );
+    let backend = environment.name().to_owned();
+    let tried = Tried {
+        regressions: Regressions::of(folder, &kind.to_string(), &backend),
+        scenario: Scenario::new(kind),
+        backend,
     };
+    let mut runs = Runs::new(tried.scenario.clone(), environment).twice();
+    let misfits = tried.kept(&mut runs);
     let fixed = seeds * FIXED / 10;
     for seed in 0..fixed {
         runs.seed(seed);
-        passed(&runs);
+        tried.passed(&runs);
     }
     // Every third has none of these parameters.
     let shapes = shapes::SHAPES.map(|shape| shape.parse::<Plan>().expect("a plan"));
@@ -98,37 +85,84 @@ pub(crate) fn hold_with(
             0 => runs.seed(seed),
             nth => runs.seed_but_for(seed, &shapes[nth - 1]),
         }
-        passed(&runs);
+        tried.passed(&runs);
     }
-    for (size, seeds) in OF_A_SIZE {
-        let missed = |runs: &Runs<'_>| {
-            let reached = &runs.totals().goals;
-            let mut missed = size.goals(kind);
-            missed.retain(|goal| !reached.contains(goal));
-            missed
-        };
-        for seed in 0..MOST * seeds {
-            if seed >= seeds && missed(&runs).is_empty() {
-                break;
-            }
-            runs.seed_but_for(seed, &size.plan());
-            passed(&runs);
-        }
-        let missed = missed(&runs);
-        assert!(missed.is_empty(), "no run of {size:?} reached {missed:?}");
-    }
+    tried.sizes(&mut runs);
     if seeds >= ENOUGH {
         for seed in fixed..MOST * seeds {
-            let missed = missed(&runs, kind);
-            if missed.is_empty() {
+            if missed(&runs, kind).is_empty() {
                 break;
             }
             runs.seed(seed);
-            passed(&runs);
+            tried.passed(&runs);
         }
         let missed = missed(&runs, kind);
         assert!(missed.is_empty(), "no run {missed:?}");
     }
+    prove_something(&runs, seeds);
+    let misfits: Vec<String> = misfits.iter().map(Misfit::to_string).collect();
+    assert!(
+        misfits.is_empty(),
+        "every seed passes, and so does every kept plan, but not all of these prove anything:\n\n{}",
+        misfits.join("\n")
+    );
+}
+
+/// A scenario on a backend, and its kept plans.
+struct Tried {
+    regressions: Regressions,
+    scenario: Scenario,
+    backend: String,
+}
+
+impl Tried {
+    /// Plays the kept plans. Returns those that no longer fit.
+    fn kept(&self, runs: &mut Runs<'_>) -> Vec<Misfit> {
+        let mut misfits = Vec::new();
+        for kept in self.regressions.read().expect("the plans that are kept") {
+            match runs.runner().regression(&kept) {
+                Ok(_) => {}
+                Err(Relapse::Misfit(misfit)) => misfits.push(misfit),
+                Err(why) => panic!("\n{}", relapse(&self.scenario, &self.backend, &kept, &why)),
+            }
+        }
+        misfits
+    }
+
+    /// Fails if a run broke a rule.
+    fn passed(&self, runs: &Runs<'_>) {
+        assert!(
+            runs.failures().is_empty(),
+            "\n{}\n{}",
+            reports_of(&self.scenario, &self.backend, runs.failures()),
+            keep(&self.regressions, runs.failures()),
+        );
+    }
+
+    /// Plays runs of each size until they have reached its goals.
+    fn sizes(&self, runs: &mut Runs<'_>) {
+        for (size, seeds) in OF_A_SIZE {
+            let missed = |runs: &Runs<'_>| {
+                let reached = &runs.totals().goals;
+                let mut missed = size.goals(self.scenario.kind);
+                missed.retain(|goal| !reached.contains(goal));
+                missed
+            };
+            for seed in 0..MOST * seeds {
+                if seed >= seeds && missed(runs).is_empty() {
+                    break;
+                }
+                runs.seed_but_for(seed, &size.plan());
+                self.passed(runs);
+            }
+            let missed = missed(runs);
+            assert!(missed.is_empty(), "no run of {size:?} reached {missed:?}");
+        }
+    }
+}
+
+/// Fails if runs are inconclusive, or if many seeds lead to the same history.
+fn prove_something(runs: &Runs<'_>, seeds: u64) {
     let totals = runs.totals();
     let mixes = &totals.inconclusive_mixes;
     assert!(
@@ -141,12 +175,6 @@ pub(crate) fn hold_with(
     assert!(
         distinct * 100 >= seeds * 99,
         "only {distinct} of {seeds} seeds lead to a history of their own"
-    );
-    let misfits: Vec<String> = misfits.iter().map(Misfit::to_string).collect();
-    assert!(
-        misfits.is_empty(),
-        "every seed passes, and so does every kept plan, but not all of these prove anything:\n\n{}",
-        misfits.join("\n")
     );
 }
 

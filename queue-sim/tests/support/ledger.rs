@@ -7,8 +7,8 @@ use std::{
 };
 
 use queue_core::{
-    AnyQueue, Bytes, Counters, Disposition, ErrorKind, Guarantees, QueueConfig, QueueName, Settled,
-    Timestamp, Token,
+    AnyQueue, Bytes, Counters, ErrorKind, Guarantees, QueueConfig, QueueName, Settled, Timestamp,
+    Token,
     call::{Answer, Call, Layer},
 };
 use queue_sim::{
@@ -61,10 +61,8 @@ pub(crate) struct Toll {
     pub(crate) accepted: usize,
     /// Pushes and acks that are known to be at a replica.
     pub(crate) confirmed: usize,
-    /// Acknowledged pushes whose messages are gone.
+    /// Acknowledged pushes whose messages nobody acked.
     pub(crate) lost: usize,
-    /// Acknowledged acks whose messages were acked again.
-    pub(crate) again: usize,
 }
 
 /// The place in the order at which the call ended.
@@ -369,40 +367,27 @@ fn of_partition(history: &History, partition: u64) -> History {
 
 fn toll(whole: &History, confirmed: usize) -> Toll {
     let mut bodies: BTreeMap<Token, &Bytes> = BTreeMap::new();
-    let mut accepted: BTreeSet<&Bytes> = BTreeSet::new();
-    let (mut acked, mut perhaps) = (BTreeMap::<&Bytes, usize>::new(), BTreeSet::new());
+    let (mut accepted, mut done) = (BTreeSet::new(), BTreeSet::new());
+    let lost = Answer::Settled(vec![Settled::LeaseLost]);
     for record in &whole.records {
-        if let Some(Answer::Leased(leased)) = record.answer() {
-            let deliveries = leased.deliveries.iter();
-            bodies.extend(deliveries.map(|one| (one.receipt.token, &one.body)));
-        }
         match (&record.call, record.answer()) {
             (Call::Push(messages), Some(_)) => {
                 accepted.extend(messages.iter().map(|push| &push.body));
             }
-            (Call::Settle(settlements), answer) => {
-                let acks = settlements.iter();
-                let acks = acks.filter(|one| one.disposition == Disposition::Ack);
-                for body in acks.filter_map(|ack| bodies.get(&ack.receipt.token)) {
-                    match answer {
-                        Some(Answer::Settled(settled)) if *settled == [Settled::Done] => {
-                            *acked.entry(*body).or_default() += 1;
-                        }
-                        Some(_) => {}
-                        None => {
-                            perhaps.insert(*body);
-                        }
-                    }
-                }
+            (Call::Settle(acks), answer) if answer != Some(&lost) => {
+                let tokens = acks.iter().map(|ack| ack.receipt.token);
+                done.extend(tokens.filter_map(|token| bodies.get(&token).copied()));
+            }
+            (_, Some(Answer::Leased(leased))) => {
+                let deliveries = leased.deliveries.iter();
+                bodies.extend(deliveries.map(|one| (one.receipt.token, &one.body)));
             }
             _ => {}
         }
     }
-    let gone = |body: &&&Bytes| !acked.contains_key(**body) && !perhaps.contains(**body);
     Toll {
         accepted: accepted.len(),
         confirmed,
-        lost: accepted.iter().filter(gone).count(),
-        again: acked.values().map(|times| times - 1).sum(),
+        lost: accepted.difference(&done).count(),
     }
 }

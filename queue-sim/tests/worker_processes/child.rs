@@ -142,14 +142,11 @@ async fn work() -> Report {
         .lease(Duration::from_millis(variable(LEASE)))
         .drain(DRAIN)
         .run_until(shutdown, move |body: String, context| async move {
-            let id = context.id();
-            say(&format!("started {id} {}", context.attempt()));
             if body == HOLD && !bold {
                 let stop = context.stopped().await;
                 return Err(format!("told to stop: {stop:?}"));
             }
             tokio::time::sleep(WORK).await;
-            say(&format!("done {id}"));
             Ok(())
         })
         .await

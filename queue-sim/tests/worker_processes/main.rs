@@ -123,7 +123,7 @@ async fn a_queue_of_another_process_is_reconfigured_while_that_works() {
     assert_eq!((letter.id.get(), letter.attempts), (1, 1));
     assert_eq!(letter.reason, DeathReason::Retried);
     assert!(letter.why().contains("cannot decode"), "{}", letter.why());
-    while !matches!(worker.said().await, Said::Done { .. }) {}
+    while !matches!(worker.said().await, Said::Acked { .. }) {}
     let report = worker.stop().await;
     assert_eq!((report["acked"], report["errors"]), (1, 0));
 }
@@ -140,7 +140,7 @@ async fn messages_of_a_killed_worker_are_taken_over_when_their_leases_end() {
     let mut at_work = BTreeSet::new();
     while at_work.len() < held.len() {
         match first.said().await {
-            Said::Started { id, attempt: 1 } => at_work.insert(id),
+            Said::Leased { id, attempt: 1 } => at_work.insert(id),
             other => panic!("{other:?}"),
         };
     }
@@ -154,12 +154,12 @@ async fn messages_of_a_killed_worker_are_taken_over_when_their_leases_end() {
     let mut worst = Duration::ZERO;
     while done.len() < held.len() {
         match second.said().await {
-            Said::Started { id, attempt } => {
+            Said::Leased { id, attempt } => {
                 assert!(at_work.contains(&id));
                 assert_eq!(attempt, 2, "the killed worker's attempt counts");
                 worst = worst.max(died.elapsed());
             }
-            Said::Done { id } => assert!(done.insert(id)),
+            Said::Acked { id } => assert!(done.insert(id)),
             other => panic!("{other:?}"),
         }
     }
@@ -186,7 +186,7 @@ async fn each_message_is_in_one_place_after_any_number_of_kills() {
         let mut worker = WorkerProcess::start_bold(&shop, 8, LEASE);
         let mut left = 1 + kill % 20;
         while left > 0 {
-            left -= usize::from(matches!(worker.said().await, Said::Done { .. }));
+            left -= usize::from(matches!(worker.said().await, Said::Acked { .. }));
         }
         worker.kill().await;
         shop.counters().await;
@@ -233,15 +233,15 @@ async fn a_sigterm_under_load_spends_no_attempt_and_loses_nothing() {
     let mut first = WorkerProcess::start(&shop, 16, LEASE);
     let mut handled: BTreeMap<MessageId, u32> = BTreeMap::new();
     let mut note = |said: Said| match said {
-        Said::Done { id } => *handled.entry(id).or_default() += 1,
-        Said::Started { attempt, .. } => assert_eq!(attempt, 1),
-        Said::Ready => {}
+        Said::Acked { id } => *handled.entry(id).or_default() += 1,
+        Said::Leased { attempt, .. } => assert_eq!(attempt, 1),
+        Said::Ready | Said::Released => {}
         other @ Said::Over => panic!("{other:?}"),
     };
     let mut done = 0;
     while done < 200 {
         let said = first.said().await;
-        done += u32::from(matches!(said, Said::Done { .. }));
+        done += u32::from(matches!(said, Said::Acked { .. }));
         note(said);
     }
     first.ask_to_stop();
@@ -268,7 +268,7 @@ async fn a_sigterm_under_load_spends_no_attempt_and_loses_nothing() {
         let mut left = middle.accepted - middle.acked;
         while left > 0 {
             let said = second.said().await;
-            left -= u64::from(matches!(said, Said::Done { .. }));
+            left -= u64::from(matches!(said, Said::Acked { .. }));
             note(said);
         }
     })
@@ -322,7 +322,7 @@ async fn a_worker_continues_when_its_server_is_back() {
 async fn flows(worker: &mut WorkerProcess) {
     let mut done = 0;
     while done < 50 {
-        done += u32::from(matches!(worker.said().await, Said::Done { .. }));
+        done += u32::from(matches!(worker.said().await, Said::Acked { .. }));
     }
 }
 

@@ -1,7 +1,7 @@
 //! A worker in its own process, and its output.
 
 use std::{
-    collections::{BTreeMap, BTreeSet},
+    collections::{BTreeMap, HashSet},
     env,
     io::{BufRead, BufReader},
     num::NonZeroUsize,
@@ -25,18 +25,19 @@ use crate::{
     ledger::Ledger,
 };
 
-/// A line of its output, beside those for the ledger.
+/// A line of its output.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Said {
     /// The worker runs.
     Ready,
-    Started {
+    Leased {
         id: MessageId,
         attempt: u32,
     },
-    Done {
+    Acked {
         id: MessageId,
     },
+    Released,
     /// The process has ended, or is about to.
     Over,
 }
@@ -52,7 +53,7 @@ pub(crate) struct WorkerProcess {
     since: Moment,
     lease: Duration,
     /// Leases of whose end it has not said anything.
-    held: BTreeSet<(MessageId, Token)>,
+    held: HashSet<Receipt>,
 }
 
 impl WorkerProcess {
@@ -98,63 +99,51 @@ impl WorkerProcess {
             number: shop.workers.fetch_add(1, Ordering::Relaxed),
             since,
             lease,
-            held: BTreeSet::new(),
+            held: HashSet::new(),
         }
     }
 
-    /// The next line of its output that is not for the ledger.
+    /// The next line of its output.
     pub(crate) async fn said(&mut self) -> Said {
-        loop {
-            let line = within("a word from the worker", self.lines.recv()).await;
-            if let Some(said) = self.read(&line.unwrap_or_default()) {
-                return said;
-            }
-        }
+        let line = within("a word from the worker", self.lines.recv()).await;
+        self.read(&line.unwrap_or_default())
     }
 
-    /// Reads a line. The ledger gets what it says about leases.
-    fn read(&mut self, line: &str) -> Option<Said> {
-        let words: Vec<&str> = line.split(' ').collect();
-        let id = |word: &str| word.parse().expect("an id");
-        let token = |word: &str| Token::new(word.parse().expect("a token"));
-        match words[..] {
-            ["ready"] => return Some(Said::Ready),
-            ["started", number, attempt] => {
+    /// Reads a line, and tells the ledger of leases.
+    fn read(&mut self, line: &str) -> Said {
+        let receipt = |id: &str, token: &str| {
+            let token = Token::new(token.parse().expect("a token"));
+            Receipt::new(id.parse().expect("an id"), token)
+        };
+        match line.split(' ').collect::<Vec<_>>()[..] {
+            ["ready"] => Said::Ready,
+            ["leased", id, token, attempt, ref body @ ..] => {
+                let receipt = receipt(id, token);
                 let attempt = attempt.parse().expect("an attempt");
-                return Some(Said::Started {
-                    id: id(number),
-                    attempt,
-                });
+                let delivery = Delivery::new(receipt, attempt, self.lease, body.join(" "));
+                self.held.insert(receipt);
+                self.leases(CallEnd::Ok(Answer::Leased(Leased::of(vec![delivery]))));
+                let id = receipt.id;
+                Said::Leased { id, attempt }
             }
-            ["done", number] => return Some(Said::Done { id: id(number) }),
-            ["leased", number, leased, attempt, ref body @ ..] => {
-                let (receipt, body) = (Receipt::new(id(number), token(leased)), body.join(" "));
-                let attempt = attempt.parse().expect("an attempt");
-                let delivery = Delivery::new(receipt, attempt, self.lease, body);
-                self.held.insert((receipt.id, receipt.token));
-                let leased = Answer::Leased(Leased::of(vec![delivery]));
-                self.leases(CallEnd::Ok(leased));
+            ["acked", id, token] => {
+                let receipt = receipt(id, token);
+                self.settled(Settlement::ack(receipt));
+                Said::Acked { id: receipt.id }
             }
-            [how @ ("acked" | "released"), number, leased] => {
-                let receipt = Receipt::new(id(number), token(leased));
-                self.held.remove(&(receipt.id, receipt.token));
-                let settlement = match how {
-                    "acked" => Settlement::ack(receipt),
-                    _ => Settlement::release(receipt),
-                };
-                let done = Answer::Settled(vec![Settled::Done]);
-                self.heard(Call::Settle(vec![settlement]), CallEnd::Ok(done));
+            ["released", id, token] => {
+                self.settled(Settlement::release(receipt(id, token)));
+                Said::Released
             }
             ["report", ref counts @ ..] => {
                 let counts = counts.iter().filter_map(|count| count.split_once('='));
                 let number = |value: &str| value.parse().expect("a number");
                 let counts = counts.map(|(name, value)| (name.to_owned(), number(value)));
                 self.report = Some(counts.collect());
-                return Some(Said::Over);
+                Said::Over
             }
-            _ => return Some(Said::Over),
+            _ => Said::Over,
         }
-        None
     }
 
     fn heard(&self, call: Call, outcome: CallEnd) {
@@ -165,14 +154,20 @@ impl WorkerProcess {
         self.heard(Call::Lease(NonZeroUsize::MIN, self.lease), outcome);
     }
 
+    fn settled(&mut self, settlement: Settlement) {
+        self.held.remove(&settlement.receipt);
+        let done = Answer::Settled(vec![Settled::Done]);
+        self.heard(Call::Settle(vec![settlement]), CallEnd::Ok(done));
+    }
+
     /// Reads the last lines of a process that has ended. It may have leased and acked more than it said.
     async fn read_the_rest(&mut self) {
         while let Some(line) = self.lines.recv().await {
             self.read(&line);
         }
         self.leases(CallEnd::Dropped);
-        for (id, token) in std::mem::take(&mut self.held) {
-            let ack = Settlement::ack(Receipt::new(id, token));
+        for receipt in std::mem::take(&mut self.held) {
+            let ack = Settlement::ack(receipt);
             self.heard(Call::Settle(vec![ack]), CallEnd::Dropped);
         }
     }

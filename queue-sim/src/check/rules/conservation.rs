@@ -1,18 +1,15 @@
 //! L5: the queue loses nothing and makes nothing up.
 
 use bytes::Bytes;
-use queue_core::{
-    Cancelled, Counters, Disposition, Headers, MessageId, QueueConfig, QueueKind, Revived, Settled,
-    call::{Answer, Call},
-};
+use queue_core::{Cancelled, Disposition, Headers, MessageId, QueueKind, Settled, call::Answer};
 
-use super::Found;
-use crate::{
-    check::{
-        facts::{Facts, Happened, MessageLife, PushFact, What},
-        span::Span,
-    },
-    named::named,
+use super::{
+    Found,
+    sums::{Count, sums},
+};
+use crate::check::{
+    facts::{Facts, Happened, MessageLife, What},
+    span::Span,
 };
 
 pub(super) fn check(facts: &Facts<'_>, found: &mut Vec<Found>) {
@@ -93,49 +90,6 @@ fn was_pushed(
     }
 }
 
-/// The least and the most that a call adds to the queue's counters.
-struct Balance {
-    span: Span,
-    what: Count,
-    least: u64,
-    most: u64,
-}
-
-named! {
-    /// A counter that the answers of calls add up to.
-    enum Count {
-        Accepted = "accepted",
-        Acked = "acked",
-        Retried = "retried",
-        Deferred = "deferred",
-        Released = "released",
-        Revived = "revived",
-        Evicted = "evicted",
-        Replaced = "replaced",
-        Cancelled = "cancelled",
-        Discarded = "discarded",
-        Purged = "purged",
-    }
-}
-
-impl Count {
-    const fn of(self, counters: &Counters) -> u64 {
-        match self {
-            Self::Accepted => counters.accepted,
-            Self::Acked => counters.acked,
-            Self::Retried => counters.retried,
-            Self::Deferred => counters.deferred,
-            Self::Released => counters.released,
-            Self::Revived => counters.revived,
-            Self::Evicted => counters.evicted,
-            Self::Replaced => counters.replaced,
-            Self::Cancelled => counters.cancelled,
-            Self::Discarded => counters.discarded,
-            Self::Purged => counters.purged,
-        }
-    }
-}
-
 /// The counters balance, and equal the sums of the answers.
 fn counted(facts: &Facts<'_>, found: &mut Vec<Found>) {
     let reads = facts.calls().filter_map(|(done, span)| match done.answer {
@@ -150,7 +104,7 @@ fn counted(facts: &Facts<'_>, found: &mut Vec<Found>) {
         }
         let mut least = [0_u64; Count::ALL.len()];
         let mut most = [0_u64; Count::ALL.len()];
-        for tally in tallies.get_or_insert_with(|| tally(facts)).iter() {
+        for tally in tallies.get_or_insert_with(|| sums(facts)).iter() {
             let at = tally.what as usize;
             if tally.span.before(&span) {
                 least[at] += tally.least;
@@ -215,84 +169,4 @@ fn is_present(facts: &Facts<'_>, life: MessageLife<'_, '_>, then: &Span) -> bool
         _ => false,
     });
     accepted && !may_have_ended && !facts.may_be_outdated(life, then)
-}
-
-fn tally(facts: &Facts<'_>) -> Vec<Balance> {
-    let mut tallies = Vec::new();
-    let mut add = |span: Span, what, least, most| {
-        tallies.push(Balance {
-            span,
-            what,
-            least,
-            most,
-        });
-    };
-    for push in &facts.pushes {
-        match push.put {
-            Some(PushFact::Accepted(_)) => add(push.span, Count::Accepted, 1, 1),
-            Some(_) => {}
-            None => add(push.span, Count::Accepted, 0, 1),
-        }
-    }
-    for happened in facts.lives().flat_map(|life| life.iter()) {
-        let span = happened.span;
-        match happened.what {
-            What::Settled(_, disposition, settled) => {
-                let what = match disposition {
-                    Disposition::Ack | Disposition::AckWith(_) => Count::Acked,
-                    Disposition::Retry { .. } => Count::Retried,
-                    Disposition::Defer { .. } => Count::Deferred,
-                    Disposition::Release => Count::Released,
-                    Disposition::Bury { .. } => continue,
-                };
-                match settled {
-                    Some(Settled::Done) => add(span, what, 1, 1),
-                    Some(_) => {}
-                    None => add(span, what, 0, 1),
-                }
-            }
-            What::Cancelled(None) => add(span, Count::Cancelled, 0, 1),
-            What::Cancelled(Some(Cancelled::Cancelled)) => add(span, Count::Cancelled, 1, 1),
-            What::Evicted | What::Dropped => add(span, Count::Evicted, 1, 1),
-            What::Replaced => add(span, Count::Replaced, 1, 1),
-            What::Revived(None) => add(span, Count::Revived, 0, 1),
-            What::Revived(Some(Revived::Revived)) => add(span, Count::Revived, 1, 1),
-            _ => {}
-        }
-    }
-    for (done, span) in facts.calls() {
-        // The answer of this call does not name the dropped messages.
-        if matches!(
-            done.record.call,
-            Call::OpenOrResize(_) | Call::Reconfigure(QueueConfig::Bounded(_))
-        ) {
-            add(span, Count::Evicted, 0, u64::from(u32::MAX));
-        }
-        if facts.may_bring_too_late(done) {
-            add(span.or_later(), Count::Released, 0, 1);
-        }
-        let mut unseen = done.executed.len().max(1) as u64;
-        if let Some(Answer::Count(count)) = done.answer {
-            match done.record.call {
-                Call::Discard(_) => add(span, Count::Discarded, *count, *count),
-                Call::Purge(_) => add(span, Count::Purged, *count, *count),
-                _ => {}
-            }
-        }
-        unseen -= u64::from(done.answer.is_some());
-        if unseen == 0 {
-            continue;
-        }
-        match &done.record.call {
-            Call::Discard(ids) => add(span, Count::Discarded, 0, unseen * ids.len() as u64),
-            Call::Purge(max) => add(span, Count::Purged, 0, unseen * max.get() as u64),
-            Call::Resize(_) => add(span, Count::Evicted, 0, u64::from(u32::MAX)),
-            Call::Push(messages) => {
-                add(span, Count::Evicted, 0, unseen * messages.len() as u64);
-                add(span, Count::Replaced, 0, unseen * messages.len() as u64);
-            }
-            _ => {}
-        }
-    }
-    tallies
 }

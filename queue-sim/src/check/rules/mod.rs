@@ -25,6 +25,7 @@ mod outdating;
 mod peeking;
 mod progress;
 mod rotating;
+mod sums;
 mod waiting;
 
 use queue_core::QueueKind;
