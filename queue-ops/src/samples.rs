@@ -27,6 +27,7 @@ const KEPT_FOR: Duration = Duration::from_secs(3_600);
 pub struct Sampler {
     backend: Arc<dyn Backend>,
     most: NonZeroUsize,
+    kept: usize,
     sampled: BTreeMap<QueueName, Sampled>,
     /// The last queue of the last slice, and the queues of this pass so far.
     #[cfg_attr(
@@ -98,9 +99,17 @@ impl Sampler {
         Self {
             backend,
             most,
+            kept: KEPT,
             sampled: BTreeMap::new(),
             last: (None, 0),
         }
+    }
+
+    /// Remembers the last `rates` rates of each queue, where there are many queues.
+    #[must_use]
+    pub const fn with_kept(mut self, rates: usize) -> Self {
+        self.kept = rates;
+        self
     }
 
     /// Takes one sample of each queue.
@@ -158,7 +167,9 @@ impl Sampler {
                 return Sample::without_rates(info);
             };
             let shown_only = is_shown_only(&info.name, info.kind, &counters);
-            let next = Sampled::behind(before, now, counters, shown_only);
+            let mut next = Sampled::behind(before, now, counters, shown_only);
+            next.rates
+                .drain(..next.rates.len().saturating_sub(self.kept));
             let sample = Sample {
                 rates: next.rates.iter().copied().collect(),
                 stands_for: next

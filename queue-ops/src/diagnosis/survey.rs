@@ -22,7 +22,7 @@ const AT_ONCE: usize = 64;
 /// the worst diagnosis first of each 64 queues.
 ///
 /// Reads less of each queue than [`diagnose`](super::diagnose): the first page of each place. A queue costs at most
-/// seven calls to the queue and one for its facts. Lists of workers and refusals, and the state of a server, are read
+/// seven calls to the queue, one for its facts and one for the time. Lists of workers and refusals, and the state of a server, are read
 /// once for many queues. The listing is the first look at a queue that seems to stand still.
 pub fn diagnose_each(
     backend: &dyn Backend,

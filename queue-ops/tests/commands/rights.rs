@@ -1,5 +1,6 @@
 //! Users with few rights: what `qk` shows them, and how it says what they lack.
 
+use queue_schedule::Schedules;
 use real_redis::Server;
 
 use crate::site::{Said, Site};
@@ -35,6 +36,7 @@ const LOOKS: [&str; 10] = [
 async fn a_user_who_may_only_read_looks_and_changes_nothing() {
     let site = Site::start().await;
     let before = site.ten("orders").await;
+    Schedules::open(&site.queues, "schedules").await.unwrap();
     let rules = site.run("acl --read-only").all();
     assert_eq!(rules, queue_redis::read_only_rules("qk"));
     make_viewer(&site.server, &rules);

@@ -276,6 +276,8 @@ async fn a_full_server_is_named() {
     let server = Server::start().unwrap();
     let queues = queues(&server).await;
     let orders = queues.reliable("orders").open::<String>().await.unwrap();
+    let mails = queues.reliable("mails").open::<u64>().await.unwrap();
+    mails.push(&1).await.unwrap();
     let mut admin = server.connect().unwrap();
     let used: u64 = server
         .info("memory", "used_memory")
@@ -293,6 +295,14 @@ async fn a_full_server_is_named() {
     let pattern = "the server refuses pushes: its memory is full: … of … bytes; consumers can drain it: `qk check`";
     let (line, status) = first_line(&server.url(), pattern).await;
     assert!(fits(&line, pattern), "{line}");
+    assert_eq!(status, 1);
+    // Of all queues the first one says so, and the others their own.
+    let (text, status) = said(&server.url(), &["why"]);
+    let lines: Vec<&str> = text.lines().collect();
+    let first = format!("!! mails: {pattern}");
+    assert!(fits(lines[0], &first), "{text}");
+    let other = "!! orders: … ready, no live consumer; …";
+    assert!(lines.len() == 2 && fits(lines[1], other), "{text}");
     assert_eq!(status, 1);
     let (text, status) = said(&server.url(), &["check"]);
     assert!(

@@ -1,6 +1,6 @@
 //! Why a queue stands still, or each of them; once, or until that changes.
 
-use std::{pin::pin, sync::Arc, time::Duration};
+use std::{collections::BTreeSet, pin::pin, sync::Arc, time::Duration};
 
 use futures_util::StreamExt;
 use queue_core::{Backend, Error};
@@ -168,6 +168,7 @@ async fn each(
         }
     }
     let (mut sick, count) = (Vec::new(), queues.len() as u64);
+    let mut told = BTreeSet::new();
     bar.set_length(count);
     let mut diagnoses = pin!(diagnose_each(backend, queues));
     while let Some(mut diagnosis) = diagnoses.next().await {
@@ -175,7 +176,11 @@ async fn each(
         diagnosis.add(own.map(|(_, finding)| finding).collect::<Vec<_>>());
         if !diagnosis.is_healthy() {
             let diagnosis = output.complete(diagnosis);
-            let is_read = !streams || bar.suspend(|| write_next(&short(&diagnosis)))?;
+            let line = untold(&diagnosis, &mut told).filter(|_| streams);
+            let is_read = match line {
+                Some(line) => bar.suspend(|| write_next(&line))?,
+                None => true,
+            };
             sick.push(diagnosis);
             if !is_read {
                 break;
@@ -185,6 +190,17 @@ async fn each(
     }
     bar.finish_and_clear();
     Ok((sick, count, End::Well))
+}
+
+/// The line of a queue. A server that refuses writes does so for each of its queues, and is named once: the other queues
+/// have lines by their own findings, if they have any.
+fn untold(diagnosis: &Diagnosis, told: &mut BTreeSet<String>) -> Option<String> {
+    let mut own = diagnosis.clone();
+    own.findings.retain(|finding| {
+        let server = finding.evidence.get("server").map(ToString::to_string);
+        finding.problem != Problem::RefusesWrites || told.insert(server.unwrap_or_default())
+    });
+    (!own.is_healthy()).then(|| short(&own))
 }
 
 fn show(looked: &Looked, arguments: &Why, output: &Output) -> Result<(), Error> {

@@ -22,7 +22,7 @@ const MOST: usize = 10_000;
 
 pub(crate) async fn run(backend: Arc<dyn Backend>, every: Duration, output: &Output) -> Outcome {
     let most = NonZeroUsize::new(MOST).expect("more than 0");
-    let mut sampler = Sampler::new(Arc::clone(&backend), most);
+    let mut sampler = Sampler::new(Arc::clone(&backend), most).with_kept(screen::BAR_COUNT);
     // Errors of the server are shown before the screen changes.
     let mut view = View::new(sampler.sample().await?);
     let mut terminal = ratatui::try_init().map_err(|error| {

@@ -17,7 +17,7 @@ const HELP: &str = "j k     choose a queue; also arrows, page up and down, g and
 /// The heights of a bar, from nothing to all.
 const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 /// Bars of a row.
-const BAR_COUNT: usize = 20;
+pub(crate) const BAR_COUNT: usize = 20;
 /// The width of the columns with the queue's name and with its state; the name takes what is left.
 const WIDTHS: (u16, u16) = (12, 16);
 /// The other columns with their widths, in their order, and the ranks by which a narrow terminal leaves them out.
