@@ -20,10 +20,17 @@ use crate::row::{Refuse, Row, Serve, in_time, row, times};
 const SECOND: Duration = Duration::from_secs(1);
 
 pub(crate) fn rows() -> Vec<Row> {
-    [pushes(), settlements(), waits(), others()]
-        .into_iter()
-        .flatten()
-        .collect()
+    let parts = [
+        pushes(),
+        builders(),
+        due_times(),
+        settlements(),
+        waits(),
+        other_waits(),
+        pages(),
+        others(),
+    ];
+    parts.into_iter().flatten().collect()
 }
 
 fn queues() -> Queues {
@@ -66,17 +73,37 @@ fn pushes() -> Vec<Row> {
         times("message: with_due", Serve, far, |delay| {
             pushed(Push::new("x").with_due(delay))
         }),
+        times("message: at_latest", wait, wait, |longest| {
+            pushed(Push::new("x").with_distinct(Distinct::new("key").at_latest(longest)))
+        }),
         times("lives: drop_after", life, life, |limit| {
             pushed(Push::new("x").with_time_to_live(TimeToLive::drop_after(limit)))
         }),
         times("lives: bury_after", life, life, |limit| {
             pushed(Push::new("x").with_time_to_live(TimeToLive::bury_after(limit)))
         }),
+    ]
+}
+
+/// The same by the builder of a typed message.
+fn builders() -> Vec<Row> {
+    let window = Refuse("a dedup window of");
+    let longest = Refuse("a unique key's window of");
+    let life = Refuse("a time to live of");
+    let far = Refuse("too long: at most 2^47 ms");
+    let wait = Refuse("the longest wait of a distinct key of");
+    vec![
         times("builder: dedup", window, window, |window| {
             sent(|message| message.dedup("key", window))
         }),
         times("builder: unique", longest, longest, |longest| {
             sent(|message| message.unique("key", longest))
+        }),
+        times("builder: at_latest", wait, wait, |longest| {
+            sent(|message| message.distinct("key").at_latest(longest))
+        }),
+        times("builder: debounce", Serve, far, |delay| {
+            sent(|message| message.debounce("key", delay))
         }),
         times("builder: drop_after", life, life, |limit| {
             sent(|message| message.drop_after(limit))
@@ -93,20 +120,18 @@ fn pushes() -> Vec<Row> {
             (u64::MAX, Refuse("beyond the year 9999")),
             |millis| sent(|message| message.due(Timestamp::from_millis(millis))),
         ),
+    ]
+}
+
+/// Due times on a delay queue.
+fn due_times() -> Vec<Row> {
+    let far = Refuse("too long: at most 2^47 ms");
+    vec![
         times("delay: push", Serve, far, |delay| {
             scheduled(async move |queue| queue.push(&1, delay).await.map(drop))
         }),
         times("delay: push_all", Serve, far, |delay| {
             scheduled(async move |queue| queue.push_all(&[(1, delay.into())]).await.map(drop))
-        }),
-        times("message: at_latest", wait, wait, |longest| {
-            pushed(Push::new("x").with_distinct(Distinct::new("key").at_latest(longest)))
-        }),
-        times("builder: at_latest", wait, wait, |longest| {
-            sent(|message| message.distinct("key").at_latest(longest))
-        }),
-        times("builder: debounce", Serve, far, |delay| {
-            sent(|message| message.debounce("key", delay))
         }),
         times("delay: debounce", Serve, far, |delay| {
             scheduled(async move |queue| {
@@ -250,6 +275,12 @@ fn waits() -> Vec<Row> {
                 tokio::try_join!(waited, cancelled).map(drop)
             })
         }),
+    ]
+}
+
+/// Waits for room, for a visit, and after errors.
+fn other_waits() -> Vec<Row> {
+    vec![
         times("bounded: wait", Serve, Serve, |time| {
             in_time(async {
                 let jobs: Bounded<u64> = queues().bounded("jobs", 1).open().await?;
@@ -332,7 +363,7 @@ impl Service for Failing {
     }
 }
 
-fn others() -> Vec<Row> {
+fn pages() -> Vec<Row> {
     let entries = Refuse("entries asked for");
     let page = |page| {
         in_time(async move {
@@ -359,6 +390,13 @@ fn others() -> Vec<Row> {
             (u64::MAX, Serve),
             move |position| page(Page::after(Cursor::new(position), 1)),
         ),
+    ]
+}
+
+/// Bounded queues, and times in headers.
+fn others() -> Vec<Row> {
+    let entries = Refuse("entries asked for");
+    vec![
         row(
             "opening: bounded",
             (0, Refuse("capacity of 0")),

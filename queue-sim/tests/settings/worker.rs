@@ -12,10 +12,16 @@ use crate::row::{Refuse, Row, Serve, in_time, row, times};
 const SECOND: Duration = Duration::from_secs(1);
 
 pub(crate) fn rows() -> Vec<Row> {
-    [of_the_worker(), of_a_queue(), of_a_job(), of_handlers()]
-        .into_iter()
-        .flatten()
-        .collect()
+    let parts = [
+        of_the_worker(),
+        of_a_rate(),
+        of_a_route(),
+        of_a_queue(),
+        of_a_backoff(),
+        of_a_job(),
+        of_handlers(),
+    ];
+    parts.into_iter().flatten().collect()
 }
 
 /// A queue with twelve messages.
@@ -156,6 +162,11 @@ fn of_the_worker() -> Vec<Row> {
             (Duration::from_millis(1), Serve),
             |interval| worked(|worker| worker.sample_every(interval)),
         ),
+    ]
+}
+
+fn of_a_rate() -> Vec<Row> {
+    vec![
         times(
             "rate: new",
             Refuse("a rate of 1 messages per 0ns"),
@@ -199,9 +210,8 @@ fn routed(set: impl FnOnce(Route<u64>) -> Route<u64>, batch: Option<usize>) -> R
     })
 }
 
-fn of_a_queue() -> Vec<Row> {
+fn of_a_route() -> Vec<Row> {
     let batches = Refuse("1 to 128 messages");
-    let lease = Refuse("a lease of");
     vec![
         row(
             "route: weight",
@@ -236,6 +246,13 @@ fn of_a_queue() -> Vec<Row> {
                 })
             },
         ),
+    ]
+}
+
+/// Settings of a queue that a worker serves.
+fn of_a_queue() -> Vec<Row> {
+    let lease = Refuse("a lease of");
+    vec![
         times("settings: lease", lease, lease, |lease_time| {
             worked(|worker| worker.lease(lease_time))
         }),
@@ -268,6 +285,11 @@ fn of_a_queue() -> Vec<Row> {
             Refuse("the time of a result"),
             |time| worked(|worker| worker.keep_results(time, NonZeroU32::MIN)),
         ),
+    ]
+}
+
+fn of_a_backoff() -> Vec<Row> {
+    vec![
         times("backoff: fixed", Serve, Serve, |delay| {
             delayed(&Backoff::fixed(delay))
         }),
