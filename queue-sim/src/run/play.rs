@@ -111,6 +111,37 @@ fn draw_mode(decisions: &Decisions) -> Mode {
     }
 }
 
+/// The faults of the scenario, or others that the environment and the workload allow.
+fn faults(
+    scenario: &Scenario,
+    workload: &Workload,
+    environment: &dyn Environment,
+    decisions: &Decisions,
+    mode: Mode,
+) -> FaultMix {
+    match &scenario.faults {
+        Some(fixed) => fixed.clone().only(|fault| mode.allows(fault)),
+        None => {
+            let possible = environment.faults().iter().copied();
+            let possible = possible.filter(|fault| mode.allows(*fault) && workload.bears(*fault));
+            FaultMix::drawn(decisions, &possible.collect::<Vec<Fault>>())
+        }
+    }
+}
+
+/// Starts all processes. Those beyond `players` are the audience.
+fn enter(first: &Driver, players: u8, processes: u8) {
+    for process in 1..=processes {
+        let mut driver = first.clone();
+        driver.process = Process(process);
+        driver.is_audience = process > players;
+        if driver.is_audience {
+            driver.steps = driver.steps.min(AUDIENCE_STEPS);
+        }
+        driver.enter();
+    }
+}
+
 /// Drains the queue as one more process, and removes it.
 async fn empty(frame: &Frame, driver: &Driver, last: Process) -> End {
     let executor = &frame.context.executor;
@@ -144,14 +175,7 @@ async fn run(
         fit.workload(&mut workload);
     }
     let workload = Arc::new(workload);
-    let faults = match &scenario.faults {
-        Some(fixed) => fixed.clone().only(|fault| mode.allows(fault)),
-        None => {
-            let possible = environment.faults().iter().copied();
-            let possible = possible.filter(|fault| mode.allows(*fault) && workload.bears(*fault));
-            FaultMix::drawn(decisions, &possible.collect::<Vec<Fault>>())
-        }
-    };
+    let faults = faults(scenario, &workload, &*environment, decisions, mode);
     let frame = Frame::new(
         environment,
         decisions,
@@ -174,15 +198,7 @@ async fn run(
         fit,
     };
     let processes = scenario.processes + workload.audience;
-    for process in 1..=processes {
-        let mut driver = first.clone();
-        driver.process = Process(process);
-        driver.is_audience = process > scenario.processes;
-        if driver.is_audience {
-            driver.steps = driver.steps.min(AUDIENCE_STEPS);
-        }
-        driver.enter();
-    }
+    enter(&first, scenario.processes, processes);
     let mut end = executor.run(HORIZON).await;
     if end == End::Finished {
         end = empty(&frame, &first, Process(processes + 1)).await;

@@ -28,7 +28,14 @@ pub(crate) fn served(config: impl Into<QueueConfig>) -> Result<()> {
 }
 
 pub(crate) fn rows() -> Vec<Row> {
-    let parts = [leasing(), kinds(), confirmations(), openings(), others()];
+    let parts = [
+        leasing(),
+        kinds(),
+        confirmations(),
+        openings(),
+        openings_of_a_kind(),
+        others(),
+    ];
     parts.into_iter().flatten().collect()
 }
 
@@ -177,6 +184,12 @@ fn openings() -> Vec<Row> {
             (usize::MAX, Refuse("max_body of")),
             |bytes| opened(|opening| opening.max_body(bytes)),
         ),
+    ]
+}
+
+/// The same of one kind.
+fn openings_of_a_kind() -> Vec<Row> {
+    vec![
         times(
             "opening: ageing",
             Refuse("ageing of 0 ms"),
