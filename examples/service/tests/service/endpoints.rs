@@ -7,27 +7,45 @@ use serde_json::{Value, json};
 
 use super::process::{Client, Process};
 
-#[test]
-fn every_endpoint_answers_in_memory() {
-    every_endpoint_answers("memory:");
-}
+/// For each case, a test on each backend.
+macro_rules! on_each_backend {
+    ($($name:ident)*) => {
+        mod in_memory {
+            $(#[test]
+            fn $name() {
+                super::$name(super::Process::start("memory:"));
+            })*
+        }
 
-#[test]
-fn every_endpoint_answers_on_redis() {
-    let server = Server::start().unwrap();
-    every_endpoint_answers(&server.url());
-}
-
-fn every_endpoint_answers(backend: &str) {
-    let mut process = Process::start(backend);
-    let client = process.client();
-    let ok = |answer: super::process::Answer| -> Value {
-        let (status, body) = answer.unwrap();
-        assert_eq!(status, 200, "{body}");
-        body
+        mod on_redis {
+            $(#[test]
+            fn $name() {
+                let server = super::Server::start().unwrap();
+                super::$name(super::Process::start(&server.url()));
+            })*
+        }
     };
+}
 
-    // An order waits to be paid, is there once, and is paid.
+on_each_backend! {
+    an_order_waits_to_be_paid_and_is_there_once
+    an_export_reports_its_progress_and_its_result
+    an_export_that_cannot_be_done_is_a_dead_letter_and_dies_again_after_its_revival
+    mails_to_a_customer_are_sent_in_order
+    a_service_that_is_asked_to_stop_does_not_wait_for_a_long_export
+}
+
+/// The body of an answer that says that all is well.
+fn ok(answer: super::process::Answer) -> Value {
+    let (status, body) = answer.unwrap();
+    assert_eq!(status, 200, "{body}");
+    body
+}
+
+fn an_order_waits_to_be_paid_and_is_there_once(process: Process) {
+    let client = process.client();
+    let well = json!({ "jobs": true, "mails": true });
+    until(&client, "/health", |health| *health == well);
     let order = json!({ "order": 41, "unpaid_seconds": 1800 });
     let id = ok(client.post("/orders", &order));
     assert_eq!(
@@ -49,8 +67,13 @@ fn every_endpoint_answers(backend: &str) {
         ok(client.get(&format!("/jobs/{id}/result"))),
         json!({ "done": "order 42 cancelled" })
     );
+    let never = json!({ "order": 1, "unpaid_seconds": u64::MAX });
+    let (status, refusal) = client.post("/orders", &never).unwrap();
+    assert_eq!(status, 400, "{refusal}");
+}
 
-    // An export reports its progress.
+fn an_export_reports_its_progress_and_its_result(process: Process) {
+    let client = process.client();
     let id = ok(client.post("/exports", &json!({ "customer": 7, "pages": 100 })));
     until(&client, &format!("/jobs/{id}"), |status| {
         let leased = &status["present"]["standing"]["leased"];
@@ -62,8 +85,15 @@ fn every_endpoint_answers(backend: &str) {
         ok(client.get(&format!("/jobs/{id}/result"))),
         json!({ "done": "exports/7.csv" })
     );
+    let metrics = ok(client.get("/metrics"));
+    let metrics = metrics.as_str().unwrap();
+    assert!(metrics.contains(r#"job_type="export""#), "{metrics}");
+}
 
-    // An export that cannot be done is a dead letter, and dies again after its revival.
+fn an_export_that_cannot_be_done_is_a_dead_letter_and_dies_again_after_its_revival(
+    process: Process,
+) {
+    let client = process.client();
     let id = ok(client.post("/exports", &json!({ "customer": 7, "pages": 0 })));
     let failed = json!({ "failed": "buried: an export has a page at least" });
     assert_eq!(ok(client.get(&format!("/jobs/{id}/result"))), failed);
@@ -74,8 +104,10 @@ fn every_endpoint_answers(backend: &str) {
         json!(["revived"])
     );
     assert_eq!(ok(client.get(&format!("/jobs/{id}/result"))), failed);
+}
 
-    // Mails to a customer are sent in order.
+fn mails_to_a_customer_are_sent_in_order(mut process: Process) {
+    let client = process.client();
     for (customer, text) in [(7, "one"), (7, "two"), (8, "one"), (7, "three")] {
         ok(client.post("/mails", &json!({ "customer": customer, "text": text })));
     }
@@ -85,33 +117,23 @@ fn every_endpoint_answers(backend: &str) {
             line.starts_with("queue_kit_outcomes") && line.contains("mails") && line.ends_with(" 4")
         })
     });
+    let (status, said) = process.terminate();
+    assert!(status.success(), "{said}");
+    let mails = said.lines();
+    let mails: Vec<&str> = mails
+        .filter_map(|line| line.strip_prefix("to customer 7: "))
+        .collect();
+    assert_eq!(mails, ["one", "two", "three"]);
+}
 
-    let metrics = ok(client.get("/metrics"));
-    let metrics = metrics.as_str().unwrap();
-    assert!(metrics.contains(r#"job_type="export""#), "{metrics}");
-    ok(client.get("/health"));
-    let (status, refusal) = client
-        .post(
-            "/orders",
-            &json!({ "order": 1, "unpaid_seconds": u64::MAX }),
-        )
-        .unwrap();
-    assert_eq!(status, 400, "{refusal}");
-
-    // SIGTERM ends it at once, though a long export is under way: that begins again in the next process.
+/// The export begins again in the next process.
+fn a_service_that_is_asked_to_stop_does_not_wait_for_a_long_export(mut process: Process) {
+    let client = process.client();
     ok(client.post("/exports", &json!({ "customer": 8, "pages": 10_000 })));
     let begun = Instant::now();
     let (status, said) = process.terminate();
     assert!(status.success(), "{said}");
-    let mails: Vec<&str> = said
-        .lines()
-        .filter_map(|line| line.strip_prefix("to customer 7: "))
-        .collect();
-    assert_eq!(mails, ["one", "two", "three"]);
-    assert!(
-        begun.elapsed() < Duration::from_secs(5),
-        "it did not wait for the export"
-    );
+    assert!(begun.elapsed() < Duration::from_secs(5));
 }
 
 /// A supervisor may stop the service as soon as it says that it listens.
