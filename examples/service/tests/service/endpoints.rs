@@ -13,7 +13,7 @@ macro_rules! on_each_backend {
         mod in_memory {
             $(#[test]
             fn $name() {
-                super::$name(super::Process::start("memory:"));
+                super::$name(&mut super::Process::start("memory:"));
             })*
         }
 
@@ -21,7 +21,7 @@ macro_rules! on_each_backend {
             $(#[test]
             fn $name() {
                 let server = super::Server::start().unwrap();
-                super::$name(super::Process::start(&server.url()));
+                super::$name(&mut super::Process::start(&server.url()));
             })*
         }
     };
@@ -42,7 +42,7 @@ fn ok(answer: super::process::Answer) -> Value {
     body
 }
 
-fn an_order_waits_to_be_paid_and_is_there_once(process: Process) {
+fn an_order_waits_to_be_paid_and_is_there_once(process: &Process) {
     let client = process.client();
     let well = json!({ "jobs": true, "mails": true });
     until(&client, "/health", |health| *health == well);
@@ -72,7 +72,7 @@ fn an_order_waits_to_be_paid_and_is_there_once(process: Process) {
     assert_eq!(status, 400, "{refusal}");
 }
 
-fn an_export_reports_its_progress_and_its_result(process: Process) {
+fn an_export_reports_its_progress_and_its_result(process: &Process) {
     let client = process.client();
     let id = ok(client.post("/exports", &json!({ "customer": 7, "pages": 100 })));
     until(&client, &format!("/jobs/{id}"), |status| {
@@ -91,7 +91,7 @@ fn an_export_reports_its_progress_and_its_result(process: Process) {
 }
 
 fn an_export_that_cannot_be_done_is_a_dead_letter_and_dies_again_after_its_revival(
-    process: Process,
+    process: &Process,
 ) {
     let client = process.client();
     let id = ok(client.post("/exports", &json!({ "customer": 7, "pages": 0 })));
@@ -106,7 +106,7 @@ fn an_export_that_cannot_be_done_is_a_dead_letter_and_dies_again_after_its_reviv
     assert_eq!(ok(client.get(&format!("/jobs/{id}/result"))), failed);
 }
 
-fn mails_to_a_customer_are_sent_in_order(mut process: Process) {
+fn mails_to_a_customer_are_sent_in_order(process: &mut Process) {
     let client = process.client();
     for (customer, text) in [(7, "one"), (7, "two"), (8, "one"), (7, "three")] {
         ok(client.post("/mails", &json!({ "customer": customer, "text": text })));
@@ -127,7 +127,7 @@ fn mails_to_a_customer_are_sent_in_order(mut process: Process) {
 }
 
 /// The export begins again in the next process.
-fn a_service_that_is_asked_to_stop_does_not_wait_for_a_long_export(mut process: Process) {
+fn a_service_that_is_asked_to_stop_does_not_wait_for_a_long_export(process: &mut Process) {
     let client = process.client();
     ok(client.post("/exports", &json!({ "customer": 8, "pages": 10_000 })));
     let begun = Instant::now();
