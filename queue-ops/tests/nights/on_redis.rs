@@ -210,6 +210,19 @@ async fn a_configuration_that_differs_is_named() {
         "{text}"
     );
     assert_eq!(status, 2);
+    // A program that is refused is seen without that.
+    let refused = queues(&server).await;
+    let refused = refused.reliable("orders").max_attempts(9).open::<u64>();
+    refused.await.unwrap_err();
+    let line = "stored max_attempts=7: `nights-…` (…) asks for max_attempts=9, and is refused, 1 ×, last … ago: \
+                `qk reconfigure orders max_attempts=9`";
+    let (text, status) = said(&server.url(), &["why", "orders"]);
+    assert!(fits(&text, line) && status == 1, "{text}");
+    let (text, status) = said(&server.url(), &["why"]);
+    assert!(
+        fits(&text, &format!("!  orders: {line}")) && status == 1,
+        "{text}"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -296,7 +309,8 @@ async fn a_full_server_is_named() {
     let (line, status) = first_line(&server.url(), pattern).await;
     assert!(fits(&line, pattern), "{line}");
     assert_eq!(status, 1);
-    // Of all queues the first one says so, and the others their own.
+    // Of all queues the first one says so, and the others their own, once their messages have been ready for a second.
+    tokio::time::sleep(Duration::from_millis(1_100)).await;
     let (text, status) = said(&server.url(), &["why"]);
     let lines: Vec<&str> = text.lines().collect();
     let first = format!("!! mails: {pattern}");
