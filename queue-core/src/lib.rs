@@ -38,8 +38,10 @@ pub use self::{
     codec::{Decode, Encode, Json, Raw},
     once::{Claim, Claimed, Once, OnceCounts, OnceRun, OnceStore},
     operators::{
-        Listed, OperatorsList, OperatorsRecord, RefusalRecord, WORKER_LIST, WorkerInfo,
-        WorkerRecord, WorkerRegistration, is_operators_list, workers,
+        JobTimes, Listed, OperatorsList, OperatorsRecord, RefusalRecord, TIMES_MINUTES,
+        TimesHistogram, TimesMinute, TimesRecord, WORKER_LIST, WishRecord, WorkerInfo,
+        WorkerRecord, WorkerRegistration, WorkerState, WorkerWish, ask_worker, is_operators_list,
+        job_times, workers,
     },
     partitioned::Partitioned,
     queue::*,

@@ -83,6 +83,40 @@ impl Periodic {
         Self::new(name.into(), Rule::Every { millis })
     }
 
+    /// Reads a rule as [`ScheduleInfo::rule`](crate::ScheduleInfo::rule) shows it: `0 3 * * * (Europe/Berlin)`, or `every
+    /// 60000 ms`, also with `s`, `min`, `h` or `d`.
+    ///
+    /// # Errors
+    ///
+    /// The errors of [`cron`](Self::cron) and [`every`](Self::every), and `Invalid` for a text of another form.
+    pub fn read(name: impl Into<String>, rule: &str) -> Result<Self> {
+        let rule = rule.trim();
+        let malformed = || {
+            let forms = "`0 3 * * * (Europe/Berlin)`, or `every 15 min`, with ms, s, min, h or d";
+            Error::invalid(format!("the rule {rule:?} of a schedule: {forms}"))
+        };
+        if let Some(interval) = rule.strip_prefix("every ") {
+            let interval = interval.trim();
+            let digits = interval.find(|next: char| !next.is_ascii_digit());
+            let (count, unit) = interval.split_at(digits.ok_or_else(malformed)?);
+            let millis = match unit.trim() {
+                "ms" => 1,
+                "s" => 1_000,
+                "min" => 60_000,
+                "h" => 3_600_000,
+                "d" => 86_400_000,
+                _ => return Err(malformed()),
+            };
+            let count: u64 = count.parse().map_err(|_| malformed())?;
+            return Self::every(name, Duration::from_millis(count.saturating_mul(millis)));
+        }
+        let zoned = rule
+            .strip_suffix(')')
+            .and_then(|rule| rule.rsplit_once('('));
+        let (expression, zone) = zoned.ok_or_else(malformed)?;
+        Self::cron(name, expression.trim(), zone.trim())
+    }
+
     fn new(name: String, rule: Rule) -> Result<Self> {
         check_name(&name)?;
         Ok(Self {

@@ -15,6 +15,9 @@ pub(crate) struct Definition {
     pub(crate) queue: String,
     #[serde(default)]
     pub(crate) unless_running: bool,
+    /// The rule that an operator has set in place of the program's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) edited: Option<Rule>,
 }
 
 impl Definition {
@@ -24,7 +27,23 @@ impl Definition {
             missed: periodic.missed,
             queue: queue.to_owned(),
             unless_running: periodic.unless_running,
+            edited: None,
         }
+    }
+
+    /// The rule by which it has slots.
+    pub(crate) fn present_rule(&self) -> &Rule {
+        self.edited.as_ref().unwrap_or(&self.rule)
+    }
+
+    /// Whether a program asks for it, apart from an operator's edit.
+    pub(crate) fn is_of_program(&self, program: &Self) -> bool {
+        let edited = program.edited.clone();
+        let own = Self {
+            edited,
+            ..self.clone()
+        };
+        own == *program
     }
 
     pub(crate) fn text(&self) -> String {
@@ -151,6 +170,7 @@ impl Record {
                 missed: part(&whole, "/definition/missed").unwrap_or_default(),
                 queue: part(&whole, "/definition/queue").unwrap_or_default(),
                 unless_running: part(&whole, "/definition/unless_running").unwrap_or_default(),
+                edited: part(&whole, "/definition/edited").unwrap_or_default(),
             },
             state: State::Disabled,
             // Higher than any number of changes, so that keys are new.

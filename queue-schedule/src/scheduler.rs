@@ -16,7 +16,7 @@ use serde::Serialize;
 
 use super::{
     Missed, Periodic, Schedules, Slot,
-    calendar::Calendar,
+    calendar::{Calendar, Rule},
     record::{ClaimedSlot, Definition, Record, State},
     register::Versioned,
     target::Target,
@@ -49,6 +49,8 @@ pub struct Scheduler {
 /// A schedule that this scheduler serves.
 struct ServedSchedule {
     definition: Definition,
+    /// The present rule, the program's or an operator's, and its calendar.
+    rule: Rule,
     calendar: Calendar,
     make: Make,
     target: Option<Target>,
@@ -187,6 +189,7 @@ impl Scheduler {
     fn serve(&mut self, periodic: Periodic, definition: Definition, make: Make) {
         let served = ServedSchedule {
             definition,
+            rule: periodic.rule,
             calendar: periodic.calendar,
             make,
             target: None,
@@ -331,9 +334,12 @@ impl ServedSchedule {
             .as_ref()
             .map_err(|error| (None, error.clone()))?;
         // Another program has changed or removed it: this one no longer knows how to make its messages.
-        if record.definition != self.definition || record.state == State::Removed {
+        let is_own = record.definition.is_of_program(&self.definition);
+        if !is_own || record.state == State::Removed {
             return Ok(None);
         }
+        self.follow(record.definition.present_rule())
+            .map_err(of_record)?;
         let next = if record.claims.is_empty() {
             let now = schedules.backend.now().await.map_err(of_record)?;
             match self.next(record, now) {
@@ -369,6 +375,15 @@ impl ServedSchedule {
         let written = schedules.register.write(name, Some(&read), &next).await;
         written.map_err(of_record)?;
         Ok(Some(Duration::ZERO))
+    }
+
+    /// Takes the rule that the schedule has at present.
+    fn follow(&mut self, rule: &Rule) -> Result<()> {
+        if self.rule != *rule {
+            self.calendar = Calendar::of(rule)?;
+            self.rule = rule.clone();
+        }
+        Ok(())
     }
 
     fn next(&self, record: &Record, now: Timestamp) -> Next {

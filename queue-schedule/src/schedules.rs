@@ -8,6 +8,7 @@ use queue_core::{
 };
 
 use super::{
+    Periodic,
     calendar::Calendar,
     record::{Change, ClaimedSlot, Definition, Record, State},
     register::{Register, Versioned, Written, unsure},
@@ -31,6 +32,8 @@ pub struct ScheduleInfo {
     pub name: String,
     /// When it has slots, in words: `0 3 * * * (Europe/Berlin)`, `every 60000 ms`.
     pub rule: String,
+    /// The program's rule, if an operator has set another one.
+    pub program_rule: Option<String>,
     /// The queue that its messages go to.
     pub queue: String,
     /// Whether a slot is skipped while the message of the last one is there.
@@ -144,6 +147,37 @@ impl Schedules {
         }
     }
 
+    /// Gives the schedule of this name this rule, in place of its program's. Once this has returned, no slot of the old
+    /// rule becomes ready (C4). Returns true if there is such a schedule. Its queue, its messages, and what happens with
+    /// missed slots stay the program's.
+    ///
+    /// The rule stays until another edit, and also when the program starts again; it ends when the program gives the
+    /// schedule another definition ([`change_job`](crate::Scheduler::change_job)). An edit to the program's own rule ends
+    /// it, too. Schedulers of a version without edits report that they cannot read the schedule, and leave it alone.
+    ///
+    /// # Errors
+    ///
+    /// The errors of [`disable`](Self::disable), and `Codec` if its record cannot be read.
+    pub async fn edit(&self, rule: &Periodic) -> Result<bool> {
+        // An edit that was perhaps written leaves nothing to change.
+        loop {
+            let Some(read) = self.find(&rule.name).await? else {
+                return Ok(false);
+            };
+            let record = read.record.clone()?;
+            let mut definition = record.definition.clone();
+            definition.edited = (rule.rule != definition.rule).then(|| rule.rule.clone());
+            if definition == record.definition {
+                return Ok(true);
+            }
+            let state = record.state;
+            let change = Change { definition, state };
+            if self.change(&rule.name, &read, record, change).await? == Written::Own {
+                return Ok(true);
+            }
+        }
+    }
+
     async fn set(&self, name: &str, state: State) -> Result<bool> {
         // A removal that was perhaps written leaves nothing to find.
         let mut was_there = false;
@@ -210,7 +244,7 @@ impl Schedules {
                 if self.change(name, &read, record, change).await? == Written::Own {
                     return Ok(Ok(()));
                 }
-            } else if record.definition == *definition {
+            } else if record.definition.is_of_program(definition) {
                 return Ok(Ok(()));
             } else {
                 return Ok(Err(record.definition));
@@ -227,7 +261,9 @@ impl Schedules {
                     Ok(()) => return Ok(()),
                     Err(_other) => continue,
                 },
-                Some((Ok(record), _)) if record.definition == *definition => return Ok(()),
+                Some((Ok(record), _)) if record.definition.is_of_program(definition) => {
+                    return Ok(());
+                }
                 Some((Ok(record), read)) => (read, record.clone(), record.state),
                 Some((Err(_), read)) => {
                     let record = Record::salvage(&read.body, self.backend.now().await?);
@@ -390,7 +426,7 @@ fn info(name: String, read: Versioned, now: Timestamp) -> Option<ScheduleInfo> {
     let enabled = state == State::Enabled;
     // The slot that was pushed ahead, or the next one.
     let done = Timestamp::from_millis(record.done);
-    let calendar = Calendar::of(&definition.rule);
+    let calendar = Calendar::of(definition.present_rule());
     let next = match &calendar {
         _ if !enabled => None,
         _ if done > now => Some(done),
@@ -404,7 +440,8 @@ fn info(name: String, read: Versioned, now: Timestamp) -> Option<ScheduleInfo> {
     Some(ScheduleInfo {
         overdue,
         name,
-        rule: definition.rule.text(),
+        rule: definition.present_rule().text(),
+        program_rule: definition.edited.is_some().then(|| definition.rule.text()),
         queue: definition.queue,
         unless_running: definition.unless_running,
         enabled,

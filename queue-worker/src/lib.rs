@@ -120,6 +120,7 @@ mod source;
 mod stop;
 mod task_message;
 mod test_context;
+mod times;
 #[cfg(feature = "tower")]
 mod tower;
 #[cfg(feature = "tracing")]

@@ -35,6 +35,7 @@ pub(crate) struct WorkerSettings {
     pub(crate) rate: Option<super::Rate>,
     pub(crate) sample: Option<Duration>,
     pub(crate) registry: Option<Registry>,
+    pub(crate) times: bool,
     #[cfg(feature = "tracing")]
     pub(crate) link: Option<super::tracing::Link>,
     pub(crate) spawn: Arc<dyn Spawn>,
@@ -62,6 +63,7 @@ impl Default for WorkerSettings {
             rate: None,
             sample: None,
             registry: None,
+            times: false,
             #[cfg(feature = "tracing")]
             link: None,
             spawn: Arc::new(TokioSpawn::default()),
@@ -81,6 +83,11 @@ impl WorkerSettings {
         }
         if let Some(interval) = self.sample {
             check_interval("sample_every", interval)?;
+        }
+        if self.times && self.registry.is_none() {
+            return Err(Error::invalid(
+                "keep_times without register: the worker writes its times beside its place in the list of workers",
+            ));
         }
         Ok(())
     }
@@ -313,11 +320,31 @@ macro_rules! worker_setters {
         /// Every ten seconds the worker pushes one small message into the bounded queue `qk-workers` of this backend,
         /// in place of its last one. It takes itself off the list when it ends; a worker that was killed is listed as
         /// gone. If the call fails, the worker goes on, and tries again at the next beat.
+        ///
+        /// An operator can make a registered worker [quiet, or drain it](queue_core::ask_worker): it obeys at its next
+        /// beat, as if its program had called [`Control::pause`](crate::Control::pause) or
+        /// [`Control::drain`](crate::Control::drain).
         pub fn register(mut self, queues: &queue_core::Queues, program: impl Into<Arc<str>>) -> Self {
             self$(.$worker)?.settings.registry = Some($crate::settings::Registry {
                 queues: queues.clone(),
                 program: program.into(),
             });
+            self
+        }
+
+        /// Keeps how long jobs waited and how long their handlers took, for the charts of `qk web` and
+        /// [`queue_core::job_times`]. Off by default. The run fails with `Invalid` unless the worker
+        /// [registers](Self::register).
+        ///
+        /// At each beat after which something has changed, the worker makes one call more: it writes a record for each
+        /// type of job of each queue, up to 64 of them, into the bounded queue `qk-times` of the backend of its
+        /// registration. A record has the minutes of the last hour with their counts, in JSON, and lives for an hour.
+        /// It has some 40 bytes for each minute in which all took alike, 2 KB an hour; and 40 KB at most.
+        ///
+        /// A wait is the time from the push to the first delivery, by the backend's clock; of a message that was stamped
+        /// with its due time ([`with_due_at`](queue_core::Headers::with_due_at)), from that time on.
+        pub fn keep_times(mut self) -> Self {
+            self$(.$worker)?.settings.times = true;
             self
         }
 

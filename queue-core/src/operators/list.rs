@@ -9,11 +9,11 @@ use serde::{Serialize, de::DeserializeOwned};
 
 use crate::{
     AnyQueue, Backend, BoundedConfig, BoundedQueue, Json, LeasingExt, MessageId, Overflow, Page,
-    Place, Push, QueueName, Result, TimeToLive, limits,
+    Place, Push, Pushed, QueueName, Result, TimeToLive, limits,
 };
 
 /// The names of all lists.
-const NAMES: [&str; 3] = ["qk-workers", "qk-refusals", "qk-times"];
+const NAMES: [&str; 4] = ["qk-workers", "qk-wishes", "qk-refusals", "qk-times"];
 
 /// Whether a queue of this name is a list for operators: nobody leases from it, and its messages wait for nobody.
 pub fn is_operators_list(name: &QueueName) -> bool {
@@ -62,22 +62,30 @@ impl<R: OperatorsRecord> OperatorsList<R> {
         })
     }
 
-    /// Writes records, each in place of the last one of its key, in one call. Returns their ids; `None` for a record
-    /// that is not listed, because the list is full of leased messages.
+    /// Writes records, each in place of the last one of its key, in one call. [`Pushed::Replaced`] names the record that
+    /// was replaced; a record is not listed if the list is full of leased messages.
     ///
     /// # Errors
     ///
     /// The errors of [`Leasing::push`](crate::Leasing::push): up to 128 records in a call.
-    pub async fn write(&self, records: &[(String, R)]) -> Result<Vec<Option<MessageId>>> {
+    pub async fn write(&self, records: &[(String, R)]) -> Result<Vec<Pushed>> {
+        self.write_for(records, R::LISTED).await
+    }
+
+    /// Writes records that are listed for this time.
+    pub(super) async fn write_for(
+        &self,
+        records: &[(String, R)],
+        time: Duration,
+    ) -> Result<Vec<Pushed>> {
         let push = |(key, record): &(String, R)| {
-            let listed = TimeToLive::drop_after(R::LISTED);
+            let listed = TimeToLive::drop_after(time);
             let push = Push::new(Json::write(record)?).with_time_to_live(listed);
             let push = push.with_distinct(key.clone());
             Ok(push.with_overflow(Overflow::DropOldest))
         };
         let pushes: Vec<Push> = records.iter().map(push).collect::<Result<_>>()?;
-        let pushed = self.queue.push(&pushes).await?;
-        Ok(pushed.into_iter().map(|pushed| pushed.id()).collect())
+        self.queue.push(&pushes).await
     }
 
     /// Takes a record off the list.

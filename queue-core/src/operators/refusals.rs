@@ -12,8 +12,8 @@ use serde::{Deserialize, Serialize};
 
 use super::{OperatorsList, OperatorsRecord};
 use crate::{
-    AnyQueue, Backend, Error, ErrorKind, Holder, MessageId, QueueConfig, QueueKind, QueueName,
-    Result,
+    AnyQueue, Backend, Error, ErrorKind, Holder, MessageId, Pushed, QueueConfig, QueueKind,
+    QueueName, Result,
 };
 
 /// Characters of a program's name that are kept.
@@ -130,7 +130,7 @@ async fn list(
     record.times = record.times.saturating_add(times);
     let list = OperatorsList::open(backend).await?;
     let written = list.write(&[(record.key(), record)]).await?;
-    Ok(written.into_iter().flatten().next())
+    Ok(written.into_iter().find_map(Pushed::id))
 }
 
 async fn take_off(backend: &dyn Backend, id: MessageId) -> Result<()> {

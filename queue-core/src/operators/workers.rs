@@ -4,8 +4,11 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::{OperatorsList, OperatorsRecord};
-use crate::{Backend, MessageId, Result, millis_ceil};
+use super::{
+    Listed, OperatorsList, OperatorsRecord,
+    wishes::{WorkerWish, wish_for},
+};
+use crate::{Backend, MessageId, Pushed, Result, millis_ceil};
 
 /// The name of the queue that has the list. Nobody leases from it.
 pub const WORKER_LIST: &str = WorkerRecord::LIST;
@@ -30,6 +33,30 @@ pub struct WorkerRecord {
     pub uptime_ms: u64,
     /// Milliseconds until its next beat.
     pub next_beat_ms: u64,
+    /// The key of its record, by which [`ask_worker`](crate::ask_worker) reaches it; empty for a worker that cannot be
+    /// asked.
+    #[serde(default)]
+    pub key: String,
+    /// What it does.
+    #[serde(default)]
+    pub state: WorkerState,
+    /// What it was asked to do since its last beat.
+    #[serde(default)]
+    pub asked: Option<WorkerWish>,
+}
+
+/// What a worker does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum WorkerState {
+    /// It receives messages.
+    #[default]
+    Works,
+    /// It receives no messages; its handlers go on.
+    Quiet,
+    /// It ends after its handlers.
+    Drains,
 }
 
 impl OperatorsRecord for WorkerRecord {
@@ -58,6 +85,8 @@ pub struct WorkerRegistration {
     list: OperatorsList<WorkerRecord>,
     key: String,
     last: Option<MessageId>,
+    /// Whether somebody has replaced the record, and the wish was not read yet.
+    is_asked: bool,
 }
 
 impl WorkerRegistration {
@@ -71,20 +100,42 @@ impl WorkerRegistration {
             list: OperatorsList::open(backend).await?,
             key,
             last: None,
+            is_asked: false,
         })
     }
 
-    /// Lists the worker, in place of what it said before.
+    /// Lists the worker, in place of what it said before. One call.
     ///
     /// # Errors
     ///
     /// The errors of [`Leasing::push`](crate::Leasing::push).
     pub async fn beat(&mut self, record: &WorkerRecord) -> Result<()> {
-        let beat = [(self.key.clone(), record.clone())];
-        // A list that is full of leased records keeps the last one.
-        let written = self.list.write(&beat).await?;
-        self.last = written.into_iter().flatten().next().or(self.last);
+        let mut record = record.clone();
+        record.key.clone_from(&self.key);
+        let written = self.list.write(&[(self.key.clone(), record)]).await?;
+        for pushed in written {
+            if let Pushed::Replaced { replaced, .. } = pushed {
+                self.is_asked |= self.last != Some(replaced);
+            }
+            // A list that is full of leased records keeps the last one.
+            self.last = pushed.id().or(self.last);
+        }
         Ok(())
+    }
+
+    /// The wish of an operator for this worker. Makes a call only if somebody has replaced its record before the last
+    /// beat, as [`ask_worker`](crate::ask_worker) does.
+    ///
+    /// # Errors
+    ///
+    /// The errors of [`OperatorsList::read`]. The next call tries again.
+    pub async fn wish(&mut self, backend: &dyn Backend) -> Result<Option<WorkerWish>> {
+        if !self.is_asked {
+            return Ok(None);
+        }
+        let wish = wish_for(backend, &self.key).await?;
+        self.is_asked = false;
+        Ok(wish)
     }
 
     /// Takes the worker off the list.
@@ -107,15 +158,18 @@ impl WorkerRegistration {
 /// The errors of [`Backend::open_stored`] and of [`Leasing::peek`](crate::Leasing::peek).
 pub async fn workers(backend: &dyn Backend) -> Result<Vec<WorkerInfo>> {
     let listed = OperatorsList::<WorkerRecord>::read(backend).await?;
-    let workers = listed.into_iter().map(|listed| {
-        let beats = Duration::from_millis(listed.record.next_beat_ms);
-        WorkerInfo {
-            gone: listed.age > beats.saturating_mul(MISSED),
-            last_beat_ms: millis_ceil(listed.age),
-            record: listed.record,
-        }
+    let workers = listed.into_iter().map(|listed| WorkerInfo {
+        gone: is_gone(&listed),
+        last_beat_ms: millis_ceil(listed.age),
+        record: listed.record,
     });
     let mut workers: Vec<_> = workers.collect();
     workers.sort_by(|one, other| one.record.holder.cmp(&other.record.holder));
     Ok(workers)
+}
+
+/// Whether a worker has missed three beats.
+pub(super) fn is_gone(listed: &Listed<WorkerRecord>) -> bool {
+    let beats = Duration::from_millis(listed.record.next_beat_ms);
+    listed.age > beats.saturating_mul(MISSED)
 }

@@ -25,7 +25,6 @@ pub(super) enum Unit {
     /// Messages a second.
     PerSecond,
     /// Seconds.
-    #[expect(dead_code, reason = "times are shown next")]
     Seconds,
 }
 

@@ -31,6 +31,7 @@ mod queue;
 mod schedules;
 mod sessions;
 mod show;
+mod times;
 mod token;
 mod watch;
 mod workers;
@@ -163,7 +164,7 @@ impl Web {
             .route("/live.js", get(pages::script))
             .route("/events", get(watch::events))
             .route("/dead", get(dead::all_dead))
-            .route("/workers", get(workers::workers))
+            .route("/workers", get(workers::list).post(workers::act))
             .route("/sign-in", get(pages::sign_in).post(access::sign_in))
             .route("/sign-out", post(access::sign_out))
             .route("/server", get(pages::server))

@@ -115,11 +115,13 @@ impl View<'_> {
         let watch = self.web.watch.as_ref();
         let rates =
             watch.and_then(|watch| watch.of(self.queue, |sample| Chart::of_rates(&sample.rates)));
+        let times = watch.and_then(|watch| watch.times(|times| times.charts(self.queue)));
         html! {
             @if let Some(rates) = rates {
                 h2 { "Rates" }
                 div.charts { (rates.render()) }
             }
+            @if let Some(times) = times { (times) }
         }
     }
 

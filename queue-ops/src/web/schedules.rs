@@ -5,7 +5,7 @@ use std::sync::Arc;
 use axum::{Form, extract::State, response::Response};
 use maud::{Markup, html};
 use queue_core::{Backend, Error, Queues, Result};
-use queue_schedule::Schedules;
+use queue_schedule::{Periodic, ScheduleInfo, Schedules};
 use serde::Deserialize;
 
 use super::{
@@ -16,7 +16,7 @@ use super::{
     frame::Frame,
     show::{Failed, act as form, page},
 };
-use crate::{ShellCommand, duration_in_words as words, schedules::with_ring};
+use crate::{ShellCommand, duration_in_words as words, hex::hex, schedules::with_ring};
 
 /// The schedules that are stored, if there are any. Opening them would make their ring.
 async fn stored(web: &Web) -> Result<Option<Schedules>> {
@@ -49,7 +49,8 @@ pub(super) async fn list(State(web): State<Web>, frame: Frame) -> Result<Markup,
                     @if acts { th scope="col" { "Actions" } }
                 } }
                 tbody { @for one in &listed { tr {
-                    td.text { (one.name) } td.text { (one.rule) }
+                    td.text { (one.name) }
+                    td.text { (one.rule) @if let Some(own) = &one.program_rule { " " span.aside { "edited; the program's is " (own) } } }
                     td.text { a href=(frame.to(&["queues", &one.queue])) { (one.queue) } }
                     td { @match (&one.problem, one.next) {
                         (Some(problem), _) => strong { (problem) },
@@ -64,7 +65,7 @@ pub(super) async fn list(State(web): State<Web>, frame: Frame) -> Result<Markup,
                         };
                         @let own = [("name", one.name.clone())];
                         (form(&to, verb, what, &own))
-                        @if one.problem.is_none() { (form(&to, "run", "Run now", &own)) }
+                        @if one.problem.is_none() { (form(&to, "run", "Run now", &own)) (edit_form(&to, one)) }
                     } }
                 } } }
             } }
@@ -75,10 +76,30 @@ pub(super) async fn list(State(web): State<Web>, frame: Frame) -> Result<Markup,
     Ok(page(&frame, "Schedules", &command, &content))
 }
 
+/// The form that gives a schedule another rule.
+fn edit_form(to: &str, one: &ScheduleInfo) -> Markup {
+    let id = format!("rule-{}", hex(one.name.as_bytes()));
+    html! {
+        details.form {
+            summary { "Edit" }
+            form method="post" action=(to) {
+                input type="hidden" name="action" value="edit";
+                input type="hidden" name="name" value=(one.name);
+                label for=(id) { "Rule" }
+                input id=(id) name="rule" value=(one.rule) required spellcheck="false";
+                button { "Set it" }
+            }
+        }
+    }
+}
+
 #[derive(Debug, Deserialize)]
 pub(super) struct Action {
     action: String,
     name: String,
+    /// Of an edit: the rule, as the page shows it.
+    #[serde(default)]
+    rule: String,
 }
 
 pub(super) async fn act(
@@ -88,13 +109,16 @@ pub(super) async fn act(
     Form(action): Form<Action>,
 ) -> Result<Response, Failed> {
     let done = do_it(&web, &action).await;
-    let what = format!("{} schedule {}", action.action, action.name);
+    let mut what = format!("{} schedule {}", action.action, action.name);
+    if !action.rule.is_empty() {
+        what.push_str(&format!(": {}", action.rule));
+    }
     web.note(&operator, what, &done).await;
     done?;
     Ok(back(frame.to(&["schedules"])))
 }
 
-async fn do_it(web: &Web, Action { action, name }: &Action) -> Result<String> {
+async fn do_it(web: &Web, Action { action, name, rule }: &Action) -> Result<String> {
     let missing = || Error::invalid(format!("there is no schedule `{name}`"));
     let schedules = stored(web).await?.ok_or_else(missing)?;
     let done = match &**action {
@@ -102,6 +126,7 @@ async fn do_it(web: &Web, Action { action, name }: &Action) -> Result<String> {
         "disable" => schedules.disable(name).await?,
         "remove" => schedules.remove(name).await?,
         "run" => schedules.run_now(name).await?,
+        "edit" => schedules.edit(&Periodic::read(name, rule)?).await?,
         other => return Err(Error::invalid(format!("there is no action `{other}` here"))),
     };
     match done {

@@ -15,19 +15,22 @@ use axum::{
         sse::{Event, KeepAlive},
     },
 };
-use queue_core::{Backend, QueueName};
+use queue_core::{Backend, QueueName, job_times};
 use tokio::{
     sync::{Semaphore, watch},
     time::{Instant, sleep, timeout_at},
 };
 
-use super::Web;
+use super::{Web, times::Times};
 use crate::{Sample, Sampler, samples::Slice};
 
 /// Queues that are sampled at a time. If there are more, the next sample goes on behind them.
 const AT_ONCE: NonZeroUsize = NonZeroUsize::new(1_000).unwrap();
 /// Queues that are sampled: the first by name.
 pub(super) const SAMPLED: NonZeroUsize = NonZeroUsize::new(10_000).unwrap();
+
+/// The least time between two looks at the times that workers keep: they write them every ten seconds.
+const TIMES: Duration = Duration::from_secs(30);
 
 /// Samples that are older are not shown in place of the queues.
 const FRESH: Duration = Duration::from_secs(60);
@@ -48,6 +51,8 @@ pub(super) struct Watch(Arc<Inner>);
 struct Inner {
     every: Duration,
     samples: RwLock<Samples>,
+    /// The times that workers keep, and when they were read.
+    times: RwLock<Option<(Instant, Times)>>,
     /// The number of samples so far.
     count: watch::Sender<u64>,
     streams: Arc<Semaphore>,
@@ -67,6 +72,7 @@ impl Watch {
         Self(Arc::new(Inner {
             every: every.max(SHORTEST),
             samples: RwLock::default(),
+            times: RwLock::default(),
             count: watch::Sender::new(0),
             streams: Arc::new(Semaphore::new(STREAMS)),
         }))
@@ -76,10 +82,11 @@ impl Watch {
     pub(super) fn start(&self, backend: Arc<dyn Backend>) {
         let (weak, every) = (Arc::downgrade(&self.0), self.0.every);
         tokio::spawn(async move {
-            let mut sampler = Sampler::new(backend, AT_ONCE);
+            let mut sampler = Sampler::new(Arc::clone(&backend), AT_ONCE);
             while let Some(inner) = weak.upgrade() {
                 // If the backend does not answer, the last samples stay, and the pages say why.
                 let sampled = sampler.sample_next(SAMPLED).await;
+                inner.read_times(&*backend).await;
                 let is_first_pass = inner.note(sampled.ok());
                 inner.count.send_modify(|count| *count += 1);
                 drop(inner);
@@ -106,12 +113,44 @@ impl Watch {
         is_valid.then(|| (age, samples.queues.values().map(read).collect()))
     }
 
+    /// Reads the times that workers keep; none while they are old.
+    pub(super) fn times<T>(&self, read: impl FnOnce(&Times) -> Option<T>) -> Option<T> {
+        let times = self.0.times.read().unwrap_or_else(PoisonError::into_inner);
+        let (at, times) = times.as_ref()?;
+        let fresh = FRESH.max(self.0.every + TIMES);
+        if at.elapsed() < fresh {
+            read(times)
+        } else {
+            None
+        }
+    }
+
     pub(super) fn every(&self) -> Duration {
         self.0.every
     }
 }
 
 impl Inner {
+    /// Reads the times that workers keep, unless that was done lately. Where none keeps any, it is one call.
+    async fn read_times(&self, backend: &dyn Backend) {
+        let last = {
+            let times = self.times.read().unwrap_or_else(PoisonError::into_inner);
+            times.as_ref().map(|(at, _)| *at)
+        };
+        if last.is_some_and(|last| last.elapsed() < TIMES) {
+            return;
+        }
+        let read = async {
+            let jobs = job_times(backend).await?;
+            Ok::<_, queue_core::Error>(Times::new(jobs, backend.now().await?))
+        };
+        // If they cannot be read, the last ones stay until they are old.
+        if let Ok(read) = read.await {
+            let mut times = self.times.write().unwrap_or_else(PoisonError::into_inner);
+            *times = Some((Instant::now(), read));
+        }
+    }
+
     fn read(&self) -> RwLockReadGuard<'_, Samples> {
         self.samples.read().unwrap_or_else(PoisonError::into_inner)
     }

@@ -100,7 +100,7 @@ async fn an_action_needs_a_session_or_the_token() {
 }
 
 /// All actions of the page, by their routes.
-const ACTIONS: [(&str, &str, &str); 7] = [
+const ACTIONS: [(&str, &str, &str); 10] = [
     (
         "/queues/orders",
         "application/x-www-form-urlencoded",
@@ -120,6 +120,21 @@ const ACTIONS: [(&str, &str, &str); 7] = [
         "/queues/orders/messages/1",
         "application/x-www-form-urlencoded",
         "action=cancel",
+    ),
+    (
+        "/queues/orders/messages",
+        "application/x-www-form-urlencoded",
+        "body=x",
+    ),
+    (
+        "/queues/orders/dead",
+        "application/x-www-form-urlencoded",
+        "action=discard&reason=failed",
+    ),
+    (
+        "/workers",
+        "application/x-www-form-urlencoded",
+        "action=drain&worker=x",
     ),
     (
         "/queues/sign-in",

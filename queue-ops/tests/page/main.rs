@@ -3,6 +3,7 @@
 #![cfg(feature = "web")]
 
 mod adding;
+mod asking;
 mod bodies;
 mod doors;
 mod filter;
@@ -15,4 +16,5 @@ mod redacted;
 mod schedules;
 mod shown;
 mod site;
+mod times;
 mod verbs;

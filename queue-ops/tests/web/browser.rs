@@ -31,7 +31,7 @@ const PAGES: [&str; 15] = [
 
 /// Finds the faults of a page for somebody who cannot see it well: no title or language, headings that skip a level, fields
 /// without a label, tables without heads, text of too little contrast (WCAG AA), a page that is wider than the screen.
-const FAULTS: &str = r#"
+pub(crate) const FAULTS: &str = r#"
     const faults = [];
     for (const details of document.querySelectorAll('details')) details.open = true;
     for (const picture of document.querySelectorAll('svg:not([aria-hidden])'))
@@ -77,12 +77,12 @@ const FAULTS: &str = r#"
     return faults;
 "#;
 
-fn open(browser: &Browser, site: &Site, path: &str) {
+pub(crate) fn open(browser: &Browser, site: &Site, path: &str) {
     browser.goto(&format!("{}{path}", site.url));
 }
 
 /// Opens a page with its stylesheet, which a browser on a starved machine may give up.
-fn open_with_style(browser: &Browser, site: &Site, path: &str) {
+pub(crate) fn open_with_style(browser: &Browser, site: &Site, path: &str) {
     let is_styled = "return Boolean(document.querySelector('link[rel=stylesheet]')?.sheet)";
     for _ in 0..5 {
         open(browser, site, path);
@@ -105,7 +105,7 @@ fn acts(browser: &Browser) -> bool {
 }
 
 /// Waits until the page has this text.
-async fn until(browser: &Browser, expected: &str) {
+pub(crate) async fn until(browser: &Browser, expected: &str) {
     let begun = Instant::now();
     loop {
         let page = text(browser);
@@ -138,7 +138,7 @@ async fn click(browser: &Browser, selector: &str) {
 }
 
 /// Presses the button with this text.
-async fn press(browser: &Browser, button: &str) {
+pub(crate) async fn press(browser: &Browser, button: &str) {
     click(browser, &format!("//button[normalize-space()='{button}']")).await;
 }
 
@@ -149,7 +149,7 @@ async fn type_token(browser: &Browser, site: &Site, token: &str) {
     press(browser, "Sign in").await;
 }
 
-async fn sign_in(browser: &Browser, site: &Site) {
+pub(crate) async fn sign_in(browser: &Browser, site: &Site) {
     type_token(browser, site, TOKEN).await;
     until(browser, "Sign out").await;
 }
@@ -441,7 +441,9 @@ async fn screenshots() {
             sleep(Duration::from_millis(50)).await;
         }
     });
-    sleep(Duration::from_secs(8)).await;
+    crate::jobs::write_an_hour(&site.queues, "mails").await;
+    // The page reads times each half minute.
+    sleep(Duration::from_secs(35)).await;
     let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/screens");
     std::fs::create_dir_all(&folder).unwrap();
     let shots = [
@@ -450,7 +452,8 @@ async fn screenshots() {
         (1000, "rates", "/queues/mails"),
         (1000, "leased", "/queues/orders/in/leased"),
         (1000, "dead", "/queues/orders/dead?reason=article"),
-        (360, "phone", "/queues/mails"),
+        (1000, "jobs", "/queues/mails#jobs"),
+        (360, "phone", "/queues/mails#jobs"),
     ];
     for width in [1000, 360] {
         let browser = driver.browser(width, true);

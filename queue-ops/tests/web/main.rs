@@ -8,5 +8,6 @@ mod deployed;
 mod driver;
 mod guarded;
 mod hostile;
+mod jobs;
 mod site;
 mod standstill;

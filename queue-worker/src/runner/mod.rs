@@ -145,7 +145,7 @@ impl Runner {
         control: Control,
     ) -> Self {
         let now = Instant::now();
-        let events = Events::new(health, now);
+        let events = Events::new(health, settings.times, now);
         let seed = settings.outage_seed();
         let shares = Shares::new(settings.sharing, sources.iter().map(|s| s.terms.weight));
         let queues = sources.into_iter().enumerate();

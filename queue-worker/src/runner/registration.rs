@@ -2,15 +2,23 @@
 
 use std::{
     hash::{BuildHasher, RandomState},
+    sync::Arc,
     task::{Context as Poller, Poll},
     time::Duration,
 };
 
-use queue_core::{Result, WorkerRecord, WorkerRegistration, millis_ceil};
+use queue_core::{
+    Backend, Error, OperatorsList, Result, TimesRecord, WorkerRecord, WorkerRegistration,
+    WorkerState, WorkerWish, millis_ceil,
+};
 use tokio::time::{Instant, timeout};
 
 use super::{InFlight, Runner, alarm::Alarm};
-use crate::{event::Event, later::after, settings::Registry};
+use crate::{
+    event::{Event, Phase},
+    later::after,
+    settings::Registry,
+};
 
 /// The time between two beats.
 const BEAT: Duration = Duration::from_secs(10);
@@ -19,46 +27,95 @@ const LAST: Duration = Duration::from_secs(1);
 
 pub(super) struct Registration {
     registry: Registry,
+    /// The key of its records, which no other worker has.
+    key: String,
     started: Instant,
-    /// Its place in the list, while no beat is in flight.
-    place: Option<WorkerRegistration>,
+    /// Its places in the lists, while no beat is in flight.
+    places: Places,
     beat: Option<InFlight<Beaten>>,
     due: Instant,
+    /// Whether an operator has made it quiet.
+    is_quiet: bool,
 }
 
-/// The place in the list, if it could be opened, and whether the beat reached it.
-type Beaten = (Option<WorkerRegistration>, Result<()>);
+/// The places of a worker in the lists, as far as they were opened.
+#[derive(Default)]
+struct Places {
+    worker: Option<WorkerRegistration>,
+    times: Option<OperatorsList<TimesRecord>>,
+}
+
+/// A beat that has ended.
+struct Beaten {
+    places: Places,
+    /// What an operator wants of the worker, or why the beat failed.
+    result: Result<Option<WorkerWish>>,
+}
 
 impl Registration {
     pub(super) fn new(registry: Registry, now: Instant) -> Self {
         Self {
+            key: format!("{:016x}", RandomState::new().hash_one(&registry.program)),
             registry,
             started: now,
-            place: None,
+            places: Places::default(),
             beat: None,
             due: now,
+            is_quiet: false,
         }
     }
 
-    /// A beat with this record. The first one opens the list.
-    fn beat(&mut self, record: WorkerRecord) -> InFlight<Beaten> {
-        let (place, queues) = (self.place.take(), self.registry.queues.clone());
+    /// A beat with these records. The first one opens the lists.
+    fn beat(
+        &mut self,
+        record: WorkerRecord,
+        times: Vec<(String, TimesRecord)>,
+    ) -> InFlight<Beaten> {
+        let (mut places, queues) = (
+            std::mem::take(&mut self.places),
+            self.registry.queues.clone(),
+        );
+        let key = self.key.clone();
         Box::pin(async move {
-            let opened = match place {
-                Some(place) => Ok(place),
-                None => {
-                    let key = format!("{:016x}", RandomState::new().hash_one(&record.holder));
-                    WorkerRegistration::open(&**queues.backend(), key).await
-                }
-            };
-            match opened {
-                Ok(mut place) => {
-                    let beaten = place.beat(&record).await;
-                    (Some(place), beaten)
-                }
-                Err(error) => (None, Err(error)),
-            }
+            let result = places.beat(&**queues.backend(), key, &record, &times).await;
+            Beaten { places, result }
         })
+    }
+}
+
+impl Places {
+    async fn beat(
+        &mut self,
+        backend: &dyn Backend,
+        key: String,
+        record: &WorkerRecord,
+        times: &[(String, TimesRecord)],
+    ) -> Result<Option<WorkerWish>> {
+        let worker = match &mut self.worker {
+            Some(worker) => worker,
+            None => self
+                .worker
+                .insert(WorkerRegistration::open(backend, key).await?),
+        };
+        worker.beat(record).await?;
+        let wish = worker.wish(backend).await?;
+        self.write(backend, times).await?;
+        Ok(wish)
+    }
+
+    async fn write(
+        &mut self,
+        backend: &dyn Backend,
+        times: &[(String, TimesRecord)],
+    ) -> Result<()> {
+        if times.is_empty() {
+            return Ok(());
+        }
+        let list = match &mut self.times {
+            Some(list) => list,
+            None => self.times.insert(OperatorsList::open(backend).await?),
+        };
+        list.write(times).await.map(drop)
     }
 }
 
@@ -70,24 +127,56 @@ impl Runner {
             return false;
         };
         if let Some(beat) = &mut registration.beat
-            && let Poll::Ready((place, beaten)) = beat.as_mut().poll(cx)
+            && let Poll::Ready(beaten) = beat.as_mut().poll(cx)
         {
-            (registration.beat, registration.place) = (None, place);
+            (registration.beat, registration.places) = (None, beaten.places);
             moved = true;
-            if let Err(error) = beaten {
-                let name = &self.queues[0].name;
-                self.events
-                    .emit(name, &Event::NotRegistered { error: &error });
+            match beaten.result {
+                Ok(Some(wish)) => self.obey(&mut registration, wish, alarm.now),
+                Ok(None) => {}
+                Err(error) => self.not_registered(&error),
             }
-        }
-        if registration.beat.is_none() && alarm.has_come(registration.due) {
+        } else if registration.beat.is_none() && alarm.has_come(registration.due) {
             let record = self.record(&registration, alarm.now);
+            let times = self.changed_times(&registration, alarm.now);
             registration.due = after(alarm.now, BEAT);
-            registration.beat = Some(registration.beat(record));
+            registration.beat = Some(registration.beat(record, times));
             moved = true;
         }
         self.registration = Some(registration);
         moved
+    }
+
+    fn not_registered(&self, error: &Error) {
+        if let Some(times) = &self.events.times {
+            times.repeat();
+        }
+        let name = &self.queues[0].name;
+        self.events.emit(name, &Event::NotRegistered { error });
+    }
+
+    /// Does what an operator wants. The next beat says so, after the loop has followed.
+    fn obey(&self, registration: &mut Registration, wish: WorkerWish, now: Instant) {
+        match wish {
+            WorkerWish::Quiet => {
+                self.control.pause();
+                registration.is_quiet = true;
+            }
+            // A pause of the program's own stays.
+            WorkerWish::Work if std::mem::take(&mut registration.is_quiet) => self.control.resume(),
+            WorkerWish::Drain => self.control.drain(),
+            _ => return,
+        }
+        registration.due = now;
+    }
+
+    fn changed_times(
+        &self,
+        registration: &Registration,
+        now: Instant,
+    ) -> Vec<(String, TimesRecord)> {
+        let times = self.events.times.as_ref();
+        times.map_or_else(Vec::new, |times| times.take_changed(&registration.key, now))
     }
 
     fn record(&self, registration: &Registration, now: Instant) -> WorkerRecord {
@@ -101,6 +190,11 @@ impl Runner {
         record.in_flight = in_flight.sum();
         record.uptime_ms = millis_ceil(now.saturating_duration_since(registration.started));
         record.next_beat_ms = millis_ceil(BEAT);
+        record.state = match self.phase {
+            Phase::Idle | Phase::Working => WorkerState::Works,
+            Phase::Paused => WorkerState::Quiet,
+            _ => WorkerState::Drains,
+        };
         record
     }
 
@@ -109,11 +203,15 @@ impl Runner {
         let Some(mut registration) = self.registration.take() else {
             return;
         };
+        let times = self.changed_times(&registration, Instant::now());
+        let backend = Arc::clone(registration.registry.queues.backend());
         let leave = async {
             if let Some(beat) = registration.beat.take() {
-                (registration.place, _) = beat.await;
+                registration.places = beat.await.places;
             }
-            match &mut registration.place {
+            // The times stay for an hour.
+            let _written = registration.places.write(&*backend, &times).await;
+            match &mut registration.places.worker {
                 Some(place) => place.leave().await,
                 None => Ok(()),
             }

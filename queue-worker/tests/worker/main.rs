@@ -10,6 +10,7 @@ mod health;
 mod heartbeats;
 mod layers;
 mod leases;
+mod lists;
 mod looks;
 mod operators;
 mod outage;
