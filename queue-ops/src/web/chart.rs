@@ -13,9 +13,9 @@ const SPAN: Duration = Duration::from_secs(3_600);
 const SHORTER: [u64; 3] = [1, 5, 15];
 
 /// Width and height of the picture; its letters are as large as text where it is shown.
-const SIZE: (f64, f64) = (420.0, 190.0);
+const SIZE: (f64, f64) = (340.0, 180.0);
 /// The edges of the lines: left, right, top, bottom.
-const EDGES: (f64, f64, f64, f64) = (52.0, 408.0, 14.0, 160.0);
+const EDGES: (f64, f64, f64, f64) = (50.0, 330.0, 14.0, 150.0);
 /// Rows of the table beside a chart.
 const ROWS: usize = 12;
 
@@ -228,18 +228,19 @@ fn joined(piece: &[Option<String>]) -> String {
     points.join(" ")
 }
 
-/// What came in and went out in the last hour, without axes: the numbers are beside it.
+/// What came in and went out as far as the rates go back, without axes: the numbers are beside it.
 pub(super) fn sparkline(rates: &[Rates]) -> Markup {
     let now = rates.last().map_or_else(Timestamp::default, |last| last.at);
     let highest = rates.iter().flat_map(|one| [one.pushed, one.acked]);
     let highest = highest.fold(f64::MIN_POSITIVE, f64::max);
+    let span = rates.first().map_or(SPAN, |first| now.since(first.at));
     let line = |of: fn(&Rates) -> f64| {
         // A point a minute is as much as can be seen.
         let step = rates.len().div_ceil(60).max(1);
         let means = rates.chunks(step).map(|chunk| {
             let mean = chunk.iter().map(of).sum::<f64>() / chunk.len() as f64;
             let ago = chunk.last().map_or(SPAN, |last| now.since(last.at));
-            let x = 99.0 - ago.as_secs_f64() / SPAN.as_secs_f64() * 98.0;
+            let x = 99.0 - ago.as_secs_f64() / span.as_secs_f64().max(1e-3) * 98.0;
             format!("{:.1},{:.1}", x.max(1.0), 19.0 - mean / highest * 18.0)
         });
         means.collect::<Vec<_>>().join(" ")
@@ -333,8 +334,8 @@ mod tests {
         };
         let line = chart.line(&chart.lines[0], 2.0).into_string();
         let (first, second) = (
-            "points=\"52.0,87.0 141.0,14.0\"",
-            "points=\"319.0,87.0 408.0,160.0\"",
+            "points=\"50.0,82.0 120.0,14.0\"",
+            "points=\"260.0,82.0 330.0,150.0\"",
         );
         assert!(line.contains(first) && line.contains(second), "{line}");
         assert_eq!(line.matches("polyline class").count(), 2, "{line}");

@@ -217,7 +217,7 @@ impl View<'_> {
             div.scroll.list { table {
                 thead { tr {
                     @for (column, head, _) in Column::ALL { (self.head(column, head)) }
-                    @if self.web.watch.is_some() { th scope="col" { "Last hour" } }
+                    @if self.web.watch.is_some() { th scope="col" { "Trend" } }
                 } }
                 tbody { @for row in rows { tr { (self.row(row)) } } }
             } }

@@ -140,7 +140,7 @@ async fn samples_draw_what_came_in_and_what_went_out() {
     // The latest is on the right, the highest on top.
     let last = points[0].split(' ').next_back().unwrap();
     assert!(
-        last.starts_with("408.0,") && points[2].ends_with(",160.0"),
+        last.starts_with("330.0,") && points[2].ends_with(",150.0"),
         "{points:?}"
     );
     // Its words, for those who cannot see it: the axes, the legend, a sentence, and a table.
