@@ -158,8 +158,10 @@ pub(crate) async fn sign_in(browser: &Browser, site: &Site) {
 async fn each_page_can_be_read_on_a_desk_and_on_a_phone() {
     let (site, driver) = (Site::with_actions().await, Driver::start());
     site.orders().await;
-    for width in [1200, 360] {
-        let browser = driver.browser(width, true);
+    for (width, scheme) in [(1200, "dark"), (1200, "light"), (360, "light")] {
+        let browser = driver.browser_with(width, true, scheme);
+        let prefers = format!("return matchMedia('(prefers-color-scheme: {scheme})').matches");
+        assert_eq!(browser.ask(&prefers), true, "{scheme}");
         for signed_in in [false, true] {
             if signed_in {
                 sign_in(&browser, &site).await;
@@ -170,7 +172,7 @@ async fn each_page_can_be_read_on_a_desk_and_on_a_phone() {
                 assert_eq!(
                     faults.as_array().map(Vec::len),
                     Some(0),
-                    "{path} at {width}: {faults:#}"
+                    "{path} at {width}, {scheme}: {faults:#}"
                 );
             }
         }

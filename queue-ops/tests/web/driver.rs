@@ -60,9 +60,16 @@ impl Driver {
 
     /// A browser of this width, with or without script.
     pub(crate) fn browser(&self, width: u32, script: bool) -> Browser {
+        self.browser_with(width, script, "light")
+    }
+
+    /// A browser of this width whose user prefers this scheme of colours: `light` or `dark`.
+    pub(crate) fn browser_with(&self, width: u32, script: bool, scheme: &str) -> Browser {
         let size = format!("--window-size={width},1000");
+        let number = if scheme == "dark" { 0 } else { 1 };
+        let scheme = format!("--blink-settings=preferredColorScheme={number}");
         let mut options = json!({
-            "args": ["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", size],
+            "args": ["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", size, scheme],
         });
         if width < 500 {
             // A window is never that narrow; a phone is.
