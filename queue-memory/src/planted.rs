@@ -141,6 +141,14 @@ pub enum Bug {
     ProgressIgnoresTheToken,
     /// Progress stays after its lease.
     ProgressOutlivesItsLease,
+    /// A state of a stale holder is stored.
+    StateIgnoresTheToken,
+    /// A message whose lease expires loses its state.
+    ExpiryLosesTheState,
+    /// A revived message has no state.
+    RevivalLosesTheState,
+    /// An empty state leaves the last one.
+    EmptyStateKeepsTheLast,
     /// The end of a message wakes no caller that waits for it.
     EndWakesNobody,
     /// Cancelling takes a leased message out, too.

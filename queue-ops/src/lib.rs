@@ -61,5 +61,5 @@ pub use self::{
         Exported, ExportedBody, ExportedGroup, ExportedMessage, ExportedPlace, ExportedTimeToLive,
         Transferred, export, import, move_messages,
     },
-    words::{counted, duration_in_words, holder_in_words, standing_in_words},
+    words::{counted, duration_in_words, holder_in_words, standing_in_words, state_in_words},
 };

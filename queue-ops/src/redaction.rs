@@ -20,7 +20,7 @@ type Redact = dyn Fn(&QueueName, &Bytes) -> Option<Bytes> + Send + Sync;
 
 /// The backend as operators may see it, who must not see what is in the messages.
 ///
-/// Of bodies and results it shows what `redact` returns, and nothing if that is `None`. Reasons, progress and keys of
+/// Of bodies, states and results it shows what `redact` returns, and nothing if that is `None`. Reasons, progress and keys of
 /// groups are texts of users, too. In their place are letters, the same for each text of one cause, so that failures can be
 /// counted and groups be paused. Other processes have other letters. Of the headers it shows the job's name. Names of
 /// queues, jobs, holders and schedules are shown: put no personal data there.
@@ -95,9 +95,16 @@ impl Redaction {
         *body = self.0(queue, body).unwrap_or_else(|| format!("{HIDDEN})").into());
     }
 
+    fn hide_state(&self, queue: &QueueName, state: &mut Option<Bytes>) {
+        if let Some(state) = state {
+            self.hide_body(queue, state);
+        }
+    }
+
     fn hide_peeked(&self, queue: &QueueName, peeked: &mut Peeked) {
         self.hide_body(queue, &mut peeked.message.body);
         hide_headers(&mut peeked.message.headers);
+        self.hide_state(queue, &mut peeked.state);
         peeked.failure.iter_mut().for_each(hide_reason);
         peeked.group.iter_mut().for_each(hide_group);
         hide_progress(&mut peeked.standing);
@@ -148,6 +155,7 @@ impl Layer for Redaction {
                 for letter in &mut page.entries {
                     self.hide_body(name, &mut letter.body);
                     hide_headers(&mut letter.headers);
+                    self.hide_state(name, &mut letter.state);
                     hide_death(&mut letter.reason);
                     letter.failure.iter_mut().for_each(hide_reason);
                     letter.group.iter_mut().for_each(hide_group);

@@ -37,6 +37,14 @@ pub fn holder_in_words(holder: &str) -> &str {
     }
 }
 
+/// The state of a message, as an addition to a sentence about the message; nothing if it has none.
+pub fn state_in_words(bytes: usize) -> String {
+    match bytes {
+        0 => String::new(),
+        bytes => format!("; state of {}", counted(bytes as u64, "byte")),
+    }
+}
+
 /// Where a message is, in words. `shown` shows what others wrote: the holder's name, and the progress.
 pub fn standing_in_words(standing: &Standing, shown: impl Fn(&[u8]) -> String) -> String {
     match standing {

@@ -92,6 +92,7 @@ pub(crate) fn plain(guarantees: Guarantees) -> Guarantees {
         .without(Feature::Limits)
         .without(Feature::Results)
         .without(Feature::Progress)
+        .without(Feature::State)
         .without(Feature::Sizes)
         .without(Feature::Ids)
         .without(Feature::Stored);

@@ -239,6 +239,9 @@ local function look(queue, keys)
     if per_group then
       at = at + string.byte(frame, head) + 1
     end
+    if string.byte(frame, at) == 3 then
+      at = at + 5 + struct.unpack('>I4', frame, at + 1)
+    end
     local reference = string.byte(frame, at) == 2 and string.sub(frame, at + 5)
     if (frames['b' .. id] or false) ~= reference then
       say('frames', 'has a reference that differs from the frame of', id)

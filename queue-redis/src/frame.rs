@@ -17,7 +17,7 @@ use queue_core::{
 
 #[cfg(test)]
 pub(crate) use self::payload::payload;
-pub(crate) use self::payload::{Content, Pack, Payload, REFERENCE, apart};
+pub(crate) use self::payload::{Content, Pack, Payload, REFERENCE, apart, length};
 use self::payload::{payloads, text};
 
 /// The size in bytes of ids, tokens and times.
@@ -112,6 +112,10 @@ pub(crate) struct Frame {
     pub(crate) priority: Option<i16>,
     /// The key of its group, on a grouped queue.
     pub(crate) group: Option<Bytes>,
+    /// What a holder stored with it (L21).
+    pub(crate) state: Option<Bytes>,
+    /// The length of the state, also if the frame was cut in front of it.
+    pub(crate) state_size: usize,
     pub(crate) content: Content,
 }
 
@@ -147,6 +151,8 @@ impl Frame {
                 failure: None,
                 priority: None,
                 group: None,
+                state: None,
+                state_size: 0,
                 content: content.map_or_else(|| Content::Damaged(rest.clone()), Content::read),
             });
         }
@@ -182,6 +188,7 @@ impl Frame {
             Some(length) if bytes.len() < length => return None,
             key => key.map(|length| bytes.split_to(length)),
         };
+        let (state, state_size) = payload::state(&mut bytes);
         Some(Self {
             id,
             attempts,
@@ -189,6 +196,8 @@ impl Frame {
             failure,
             priority,
             group,
+            state,
+            state_size,
             content: Content::read(bytes),
         })
     }
@@ -208,6 +217,7 @@ impl Frame {
         let (attempt, token) = (self.attempts.saturating_add(1), Token::new(token));
         let (age, priority) = (token.leased_at().since(self.pushed), self.priority);
         let (failure, group) = (self.failure.take(), self.group.take());
+        let state = self.state.take().map(Box::new);
         let Message {
             id, body, headers, ..
         } = self.message()?;
@@ -218,6 +228,7 @@ impl Frame {
         delivery.last_attempt = attempt >= max_attempts;
         delivery.priority = priority;
         delivery.group = group;
+        delivery.state = state;
         Some(delivery)
     }
 }
@@ -294,10 +305,12 @@ impl Shown {
         let attempts = self.attempts();
         let failure = self.frame.failure.take();
         let (priority, group) = (self.frame.priority, self.frame.group.take());
+        let state = self.frame.state.take();
         let mut peeked = Peeked::new(self.frame.message()?, attempts, self.age, self.standing);
         peeked.failure = failure;
         peeked.priority = priority.unwrap_or_default();
         peeked.group = group;
+        peeked.state = state;
         peeked.time_to_live = self.time_to_live;
         Some(peeked)
     }
@@ -340,6 +353,8 @@ impl Dead {
                         failure: None,
                         priority: None,
                         group: None,
+                        state: None,
+                        state_size: 0,
                         content: Content::Damaged(bytes),
                     },
                     reason: DeathReason::Buried(DAMAGED.to_owned()),
@@ -388,6 +403,7 @@ impl Dead {
         letter.failure = frame.failure;
         letter.priority = frame.priority.unwrap_or_default();
         letter.group = frame.group;
+        letter.state = frame.state;
         letter
     }
 }
@@ -407,13 +423,14 @@ pub(crate) fn found(
         b"l" => Place::Leased,
         b"x" => {
             let dead = Dead::read(bytes, head)?;
-            return Some(Found::dead(
+            let found = Found::dead(
                 dead.frame.attempts,
                 dead.reason,
                 dead.frame.failure,
                 dead.frame.pushed,
                 dead.died_at,
-            ));
+            );
+            return Some(found.with_state_size(dead.frame.state_size));
         }
         b"k" => return Some(Found::Done(bytes)),
         b"g" => return Some(Found::Gone),
@@ -422,12 +439,10 @@ pub(crate) fn found(
     };
     let shown = Shown::read(bytes, head, place, now, time, lease)?;
     let spent = u32::from(letter == b"e");
-    Some(Found::present(
-        shown.attempts().saturating_add(spent),
-        shown.age,
-        shown.frame.failure,
-        shown.standing,
-    ))
+    let state_size = shown.frame.state_size;
+    let attempts = shown.attempts().saturating_add(spent);
+    let found = Found::present(attempts, shown.age, shown.frame.failure, shown.standing);
+    Some(found.with_state_size(state_size))
 }
 
 /// Reads an id that is a value of its own in a script's reply.

@@ -5,7 +5,7 @@ use std::{fmt, sync::Arc, time::Duration};
 use queue_core::{
     Bytes, Error, ErrorKind, Headers, Json, MessageId, Receipt, Result, Token, limits,
 };
-use serde::Serialize;
+use serde::{Serialize, de::DeserializeOwned};
 use tokio::{
     sync::{mpsc, oneshot, watch},
     time::Instant,
@@ -147,6 +147,10 @@ impl Context {
     /// and the errors of [`extend`](queue_core::Leasing::extend).
     pub async fn extend(&self, lease_time: Duration) -> Result<()> {
         limits::lease_millis(lease_time)?;
+        self.extend_with(lease_time, None).await
+    }
+
+    async fn extend_with(&self, lease_time: Duration, state: Option<Bytes>) -> Result<()> {
         match &self.extender {
             LeaseExtender::Worker { key, notes } => {
                 let (reply, answer) = oneshot::channel();
@@ -155,6 +159,7 @@ impl Context {
                     job,
                     entry,
                     lease_time,
+                    state,
                     reply,
                 };
                 // The call goes through the loop, so that the call and the heartbeats take effect in a known
@@ -198,6 +203,90 @@ impl Context {
             let _ = notes.send(TaskMessage::Progress { job: key.0 });
         }
         Ok(())
+    }
+
+    /// The state of the message (L21): what the handler set last, or else what an earlier attempt left.
+    ///
+    /// ```
+    /// use queue_worker::{Context, Failure};
+    ///
+    /// async fn import(file: String, cx: Context) -> Result<(), Failure> {
+    ///     let lines: Vec<&str> = file.lines().collect();
+    ///     let first = cx.state::<usize>()?.unwrap_or(0);
+    ///     for (number, line) in lines.iter().enumerate().skip(first) {
+    ///         // … import the line …
+    ///         if line.is_empty() {
+    ///             return Err(Failure::new(format!("line {number} is empty")));
+    ///         }
+    ///         cx.set_state(&(number + 1))?;
+    ///     }
+    ///     Ok(())
+    /// }
+    ///
+    /// # #[tokio::main(flavor = "current_thread", start_paused = true)]
+    /// # async fn main() {
+    /// let cx = Context::for_test().state(&2).build();
+    /// let imported = import("a\nb\nc\n\n".to_owned(), cx.clone()).await;
+    /// assert_eq!(imported, Err(Failure::new("line 3 is empty")));
+    /// assert_eq!(cx.state::<usize>().unwrap(), Some(3));
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// `Codec` if the state is not what JSON writes for a `T`: another version of the program may have stored it.
+    pub fn state<T: DeserializeOwned>(&self) -> Result<Option<T>> {
+        let state = self.lease.state();
+        state.map(|state| Json::read(&state)).transpose()
+    }
+
+    /// Sets the state of the message, in JSON of up to 64 KiB (L21). It costs no call.
+    ///
+    /// A settlement stores the state, in one step: a retry, a defer, or the release of a shutdown. After an ack
+    /// nothing is left of it. **If the process dies, or the lease is lost, the state is lost**, and the next attempt
+    /// has the one before; use [`save_state`](Self::save_state) for what must survive that.
+    ///
+    /// # Errors
+    ///
+    /// `Invalid` if the value is too large, or JSON cannot write it.
+    pub fn set_state<T: Serialize + ?Sized>(&self, state: &T) -> Result<()> {
+        let state = Json::write(state)?;
+        limits::check_state(state.len())?;
+        self.lease.set_state(state, false);
+        Ok(())
+    }
+
+    /// Stores the state of the message now, in JSON of up to 64 KiB (L21): once this returns, each later attempt has
+    /// it, whatever happens to the process. It costs one call, which also extends the lease; calls of handlers that
+    /// run at the same time go together.
+    ///
+    /// **Dropped future.** The state may or may not be stored.
+    ///
+    /// # Errors
+    ///
+    /// `Invalid` if the value is too large, or JSON cannot write it, or the queue is a recipe, which has no states;
+    /// `LeaseLost` if the lease has ended, and nothing is stored: give up the work; and the errors of
+    /// [`extend`](queue_core::Leasing::extend).
+    pub fn save_state<'a, T: Serialize + ?Sized>(
+        &'a self,
+        state: &T,
+    ) -> impl Future<Output = Result<()>> + Send + use<'a, T> {
+        // The future does not borrow the value, which need not be `Sync`.
+        let state = Json::write(state);
+        async move { self.save(state?).await }
+    }
+
+    async fn save(&self, state: Bytes) -> Result<()> {
+        limits::check_state(state.len())?;
+        let lease_time = self.remaining().max(Duration::from_millis(1));
+        self.extend_with(lease_time, Some(state.clone())).await?;
+        self.lease.set_state(state, true);
+        Ok(())
+    }
+
+    /// Takes the state of the message away, as [`set_state`](Self::set_state) sets one.
+    pub fn clear_state(&self) {
+        self.lease.set_state(Bytes::new(), false);
     }
 
     /// Whether the worker's shutdown has begun. The handler has the [drain](crate::Worker::drain) time to finish.

@@ -28,6 +28,8 @@ pub(crate) struct Lease {
     pub(crate) last_attempt: bool,
     pub(crate) priority: Option<i16>,
     pub(crate) group: Option<Bytes>,
+    /// The state that the delivery brought (L21).
+    brought: Option<Box<Bytes>>,
     /// The type of the job, if its handler is a router.
     pub(crate) job: Option<Arc<JobType>>,
     /// Heartbeats stop at this time.
@@ -47,6 +49,8 @@ struct LeaseState {
     progress: Option<(Bytes, Instant)>,
     /// Whether a heartbeat has taken progress.
     has_reported: bool,
+    /// The state that the handler set last, and whether it is stored.
+    state: Option<(Bytes, bool)>,
     /// Whether heartbeats leave the lease out, because the backend refused to extend it.
     is_left_out: bool,
 }
@@ -68,12 +72,14 @@ impl Lease {
             last_attempt: delivery.last_attempt,
             priority: delivery.priority,
             group: delivery.group.clone(),
+            brought: delivery.state.clone(),
             job,
             hold_until: hold.and_then(|hold| sent.checked_add(hold)),
             state: Mutex::new(LeaseState {
                 deadline: end(sent, delivery.time_left),
                 progress: None,
                 has_reported: false,
+                state: None,
                 is_left_out: false,
             }),
             stop: AtomicU8::new(0),
@@ -117,6 +123,25 @@ impl Lease {
         let (progress, _) = state.progress.take()?;
         state.has_reported = true;
         Some(progress)
+    }
+
+    /// The state that the handler set last, or else the one that the delivery brought; never an empty one.
+    pub(crate) fn state(&self) -> Option<Bytes> {
+        let set = self.lock().state.as_ref().map(|(state, _)| state.clone());
+        let state = set.or_else(|| self.brought.as_deref().cloned())?;
+        (!state.is_empty()).then_some(state)
+    }
+
+    /// Notes a state that the handler set, and whether it is stored.
+    pub(crate) fn set_state(&self, state: Bytes, is_stored: bool) {
+        self.lock().state = Some((state, is_stored));
+    }
+
+    /// The state that the handler set last, unless it is stored.
+    pub(crate) fn unstored_state(&self) -> Option<Bytes> {
+        let lease = self.lock();
+        let (state, is_stored) = lease.state.as_ref()?;
+        (!is_stored).then(|| state.clone())
     }
 
     /// Puts progress back whose heartbeat failed, unless there is newer progress.

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use queue_core::Result;
+use queue_core::{Bytes, Result};
 use tokio::{
     sync::{mpsc, oneshot},
     time::Instant,
@@ -34,6 +34,8 @@ pub(crate) struct ExtendRequest {
     pub(crate) job: u64,
     pub(crate) entry: usize,
     pub(crate) lease_time: Duration,
+    /// The state to store with the message.
+    pub(crate) state: Option<Bytes>,
     pub(crate) reply: oneshot::Sender<Result<()>>,
 }
 

@@ -2,7 +2,8 @@
 
 use std::{sync::Arc, time::Duration};
 
-use queue_core::{Bytes, Delivery, Headers, MessageId, Receipt, Token, limits};
+use queue_core::{Bytes, Delivery, Headers, Json, MessageId, Receipt, Token, limits};
+use serde::Serialize;
 use tokio::{sync::watch, time::Instant};
 
 use super::{
@@ -54,6 +55,7 @@ impl Context {
             last_attempt: false,
             priority: None,
             group: None,
+            state: None,
             lease: Duration::from_secs(30),
             timeout: None,
         }
@@ -78,6 +80,7 @@ pub struct TestContext {
     last_attempt: bool,
     priority: Option<i16>,
     group: Option<Bytes>,
+    state: Option<Bytes>,
     lease: Duration,
     timeout: Option<Duration>,
 }
@@ -137,6 +140,16 @@ impl TestContext {
         self
     }
 
+    /// Sets the state that an earlier attempt left, as JSON. None by default.
+    ///
+    /// # Panics
+    ///
+    /// If JSON cannot write the state.
+    pub fn state<T: Serialize + ?Sized>(mut self, state: &T) -> Self {
+        self.state = Some(Json::write(state).expect("JSON writes the state"));
+        self
+    }
+
     /// Adds a header.
     pub fn header(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
         self.headers = self.headers.with(name, value);
@@ -179,6 +192,7 @@ impl TestContext {
         delivery.last_attempt = self.last_attempt;
         delivery.priority = self.priority;
         delivery.group = self.group;
+        delivery.state = self.state.map(Box::new);
         let lease = Lease::new(&delivery, now, None, None);
         let cut_off = self.timeout.and_then(|limit| now.checked_add(limit));
         let extender = LeaseExtender::Nobody { lease_time };

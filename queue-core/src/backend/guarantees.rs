@@ -74,6 +74,8 @@ pub enum Feature {
     Results,
     /// Extensions may carry progress (L19).
     Progress,
+    /// A holder may store a state with its message (L21).
+    State,
     /// A lease ends at its deadline (L7): without this, a holder has its message until it settles.
     Expiry,
     /// A client may hold several messages at once.
@@ -112,6 +114,7 @@ impl fmt::Display for Feature {
             Self::Bury => "bury",
             Self::Results => "ack with a result",
             Self::Progress => "progress of a lease",
+            Self::State => "states of messages",
             Self::Expiry => "leases that expire",
             Self::Several => "several messages at once for one client",
             Self::SharedReceipts => "receipts that other handles know",
@@ -243,6 +246,8 @@ impl Guarantees {
             Call::Extend(extensions, _) => {
                 let reported = extensions.iter().any(|each| each.progress.is_some());
                 self.place_for(Feature::Progress, reported)?;
+                let stored = extensions.iter().any(|each| each.state.is_some());
+                self.place_for(Feature::State, stored)?;
             }
             _ => {}
         }
@@ -296,6 +301,7 @@ impl Guarantees {
     }
 
     fn check_settlement(&self, settlement: &Settlement) -> Result<()> {
+        self.place_for(Feature::State, settlement.state.is_some())?;
         let feature = match settlement.disposition {
             Disposition::Ack => return Ok(()),
             Disposition::Retry { .. } => Feature::Retry,

@@ -146,7 +146,7 @@ impl Haul {
     fn take(&mut self, partition: usize, mut leased: Leased, begun: Instant) {
         for delivery in &mut leased.deliveries {
             delivery.receipt = ids::whole_receipt(partition, delivery.receipt);
-            self.bytes += delivery.body.len() + delivery.headers.size();
+            self.bytes += delivery.size();
         }
         if self.deliveries.is_empty() {
             self.deliveries = leased.deliveries;

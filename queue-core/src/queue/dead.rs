@@ -29,6 +29,8 @@ pub struct DeadLetter<B = Bytes> {
     pub priority: i16,
     /// The key of its group on a grouped queue. A damaged message (see `body`) has none.
     pub group: Option<Bytes>,
+    /// The state that a holder stored with the message (L21), which a revived message keeps.
+    pub state: Option<Bytes>,
     /// When it was pushed, by the backend's clock. A revival does not change it.
     pub pushed_at: Timestamp,
     /// When it died, by the backend's clock.
@@ -54,6 +56,7 @@ impl<B> DeadLetter<B> {
             attempts,
             priority: 0,
             group: None,
+            state: None,
             pushed_at,
             died_at,
         }
@@ -79,6 +82,14 @@ impl<B> DeadLetter<B> {
             why.push_str(failure);
         }
         why
+    }
+}
+
+impl DeadLetter {
+    /// Bytes of body, headers and state.
+    pub fn size(&self) -> usize {
+        let state = self.state.as_ref().map_or(0, Bytes::len);
+        self.body.len() + self.headers.size() + state
     }
 }
 

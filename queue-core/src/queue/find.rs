@@ -27,6 +27,9 @@ pub enum Found {
         failure: Option<String>,
         /// Its place, and of a lease the holder and the progress.
         standing: Standing,
+        /// Bytes of the state that a holder stored with it (L21); 0 without one.
+        #[serde(rename = "state_bytes", skip_serializing_if = "is_zero")]
+        state_size: usize,
     },
     /// It is among the dead letters.
     #[non_exhaustive]
@@ -43,6 +46,9 @@ pub enum Found {
         /// When it died, by the backend's clock.
         #[serde(rename = "died_at_ms")]
         died_at: Timestamp,
+        /// Bytes of the state that a holder stored with it (L21); 0 without one.
+        #[serde(rename = "state_bytes", skip_serializing_if = "is_zero")]
+        state_size: usize,
     },
     /// It was acked with this result, whose time is not over (S1, S2).
     Done(#[serde(serialize_with = "in_json::bytes")] Bytes),
@@ -65,6 +71,7 @@ impl Found {
             age,
             failure,
             standing,
+            state_size: 0,
         }
     }
 
@@ -82,11 +89,29 @@ impl Found {
             failure,
             pushed_at,
             died_at,
+            state_size: 0,
         }
+    }
+
+    /// With a state of this many bytes, if it is present or dead.
+    pub fn with_state_size(mut self, bytes: usize) -> Self {
+        match &mut self {
+            Self::Present { state_size, .. } | Self::Dead { state_size, .. } => *state_size = bytes,
+            Self::Done(_) | Self::Gone | Self::NeverWas => {}
+        }
+        self
     }
 
     /// Whether no attempt is under way or to come, unless an operator revives the message.
     pub const fn is_over(&self) -> bool {
         !matches!(self, Self::Present { .. })
     }
+}
+
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde asks with a reference"
+)]
+const fn is_zero(bytes: &usize) -> bool {
+    *bytes == 0
 }

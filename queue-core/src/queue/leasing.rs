@@ -69,7 +69,7 @@ pub trait Leasing: Debug + Send + Sync + 'static {
     /// Leases up to `max` ready messages for `lease_time`, counted from now (L10), and never waits.
     ///
     /// The messages come in the kind's delivery order. There may be fewer than `max`: only ready messages,
-    /// and no more than 8 MiB of bodies and headers (but always one message). A paused queue hands out none.
+    /// and no more than 8 MiB of bodies, headers and states (but always one message). A paused queue hands out none.
     /// A queue with more than 128 outdated messages hands out none either, until further calls have ended
     /// them (L17).
     ///
@@ -81,12 +81,13 @@ pub trait Leasing: Debug + Send + Sync + 'static {
     /// Ends each lease as its settlement says; returns one result for each, in the same order.
     ///
     /// A receipt that is not the message's live lease changes nothing and gets [`Settled::LeaseLost`] (L4);
-    /// so does the second of two equal receipts in a batch.
+    /// so does the second of two equal receipts in a batch. A settlement may store a state with its message, in the
+    /// same step (L21).
     ///
     /// # Errors
     ///
-    /// `Invalid` for an empty batch, more than 128 entries, or a delay that is too long: then no lease was
-    /// settled.
+    /// `Invalid` for an empty batch, more than 128 entries, a delay that is too long, a state of more than 64 KiB, or an
+    /// ack with a state: then no lease was settled.
     async fn settle(&self, settlements: &[Settlement]) -> Result<Vec<Settled>>;
 
     /// [`settle`](Self::settle), then [`lease`](Self::lease), in one round trip where the backend
@@ -123,12 +124,12 @@ pub trait Leasing: Debug + Send + Sync + 'static {
     }
 
     /// Sets the deadline of live leases to now + `lease_time`, also when that is sooner (L10), and stores the
-    /// progress that came with an extension (L19).
+    /// progress (L19) and the state (L21) that came with an extension.
     ///
     /// # Errors
     ///
-    /// `Invalid` for an empty batch, more than 128 entries, a `lease_time` that is zero or over 24 h, or a
-    /// progress that is empty or over 1,024 bytes.
+    /// `Invalid` for an empty batch, more than 128 entries, a `lease_time` that is zero or over 24 h, a progress that
+    /// is empty or over 1,024 bytes, or a state of more than 64 KiB.
     async fn extend(&self, extensions: &[Extension], lease_time: Duration)
     -> Result<Vec<Extended>>;
 

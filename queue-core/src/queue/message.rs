@@ -53,6 +53,9 @@ pub struct Delivery {
     pub priority: Option<i16>,
     /// The key of the message's group, on a grouped queue.
     pub group: Option<Bytes>,
+    /// The state that a holder stored with the message (L21); never an empty one. In a box, because most messages have
+    /// none.
+    pub state: Option<Box<Bytes>>,
 }
 
 impl Delivery {
@@ -74,7 +77,14 @@ impl Delivery {
             last_attempt: false,
             priority: None,
             group: None,
+            state: None,
         }
+    }
+
+    /// Bytes of body, headers and state, which count towards the 8 MiB that one call hands out.
+    pub fn size(&self) -> usize {
+        let state = self.state.as_ref().map_or(0, |state| state.len());
+        self.body.len() + self.headers.size() + state
     }
 
     /// The message's id.

@@ -42,6 +42,8 @@ pub struct Peeked<B = Bytes> {
     /// If the message has a time to live (L17): the time that is left, and how the message ends then. It is zero
     /// while a live lease holds an outdated message.
     pub time_to_live: Option<TimeToLive>,
+    /// The state that a holder stored with the message (L21).
+    pub state: Option<Bytes>,
     /// The message's place.
     pub standing: Standing,
 }
@@ -62,15 +64,17 @@ impl<B> Peeked<B> {
             priority: 0,
             group: None,
             time_to_live: None,
+            state: None,
             standing,
         }
     }
 }
 
 impl Peeked {
-    /// Bytes of body and headers.
+    /// Bytes of body, headers and state.
     pub fn size(&self) -> usize {
-        self.message.body.len() + self.message.headers.size()
+        let state = self.state.as_ref().map_or(0, Bytes::len);
+        self.message.body.len() + self.message.headers.size() + state
     }
 }
 

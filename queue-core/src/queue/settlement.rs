@@ -4,7 +4,7 @@ use std::{num::NonZeroU32, time::Duration};
 
 use bytes::Bytes;
 
-use crate::{Delivery, Receipt, Result, limits};
+use crate::{Delivery, Error, Receipt, Result, limits};
 
 /// The way a lease ends.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -109,6 +109,9 @@ pub struct Settlement {
     pub receipt: Receipt,
     /// How to end it.
     pub disposition: Disposition,
+    /// The state to store with the message, up to [`limits::MAX_STATE`] bytes, in place of the last one (L21). An empty
+    /// one takes the last one away. `None` leaves that as it is. In a box, because most settlements have none.
+    pub state: Option<Box<Bytes>>,
 }
 
 impl Settlement {
@@ -117,7 +120,15 @@ impl Settlement {
         Self {
             receipt,
             disposition,
+            state: None,
         }
+    }
+
+    /// Stores a state with the message (L21), unless this settlement is an ack.
+    #[must_use]
+    pub fn with_state(mut self, state: impl Into<Bytes>) -> Self {
+        self.state = Some(Box::new(state.into()));
+        self
     }
 
     /// Done.
@@ -158,7 +169,7 @@ impl Settlement {
         Self::new(receipt, Disposition::Bury { reason })
     }
 
-    /// Checks the delays and results of a batch, and that it has at most [`limits::MAX_BATCH`] entries. An empty batch
+    /// Checks the delays, results and states of a batch, and that it has at most [`limits::MAX_BATCH`] entries. An empty batch
     /// passes, because [`settle_and_lease`](crate::Leasing::settle_and_lease) allows it.
     ///
     /// # Errors
@@ -177,8 +188,22 @@ impl Settlement {
                 Disposition::AckWith(kept) => kept.check()?,
                 Disposition::Ack | Disposition::Release | Disposition::Bury { .. } => {}
             }
+            if let Some(state) = &settlement.state {
+                settlement.check_state(state)?;
+            }
         }
         Ok(())
+    }
+}
+
+impl Settlement {
+    fn check_state(&self, state: &Bytes) -> Result<()> {
+        if self.disposition.is_ack() {
+            return Err(Error::invalid(
+                "an ack with a state: the message is gone with its ack, so leave the state out, or keep a result",
+            ));
+        }
+        limits::check_state(state.len())
     }
 }
 
@@ -195,7 +220,7 @@ pub enum Settled {
     LeaseLost,
 }
 
-/// A receipt whose lease is extended, perhaps with the holder's progress.
+/// A receipt whose lease is extended, perhaps with the holder's progress and a state.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct Extension {
@@ -204,21 +229,41 @@ pub struct Extension {
     /// The holder's progress, 1 to [`limits::MAX_PROGRESS`] bytes, in place of the last one (L19). `None`
     /// leaves that as it is.
     pub progress: Option<Bytes>,
+    /// The state to store with the message, up to [`limits::MAX_STATE`] bytes, in place of the last one (L21). An empty
+    /// one takes the last one away. `None` leaves that as it is.
+    pub state: Option<Bytes>,
 }
 
 impl Extension {
-    /// An extension with the holder's progress.
-    pub fn with_progress(receipt: Receipt, progress: impl Into<Bytes>) -> Self {
-        let progress = Some(progress.into());
-        Self { receipt, progress }
+    /// An extension of this lease alone.
+    pub const fn new(receipt: Receipt) -> Self {
+        Self {
+            receipt,
+            progress: None,
+            state: None,
+        }
     }
 
-    /// Extensions of these leases, without progress.
+    /// Reports the holder's progress (L19).
+    #[must_use]
+    pub fn with_progress(mut self, progress: impl Into<Bytes>) -> Self {
+        self.progress = Some(progress.into());
+        self
+    }
+
+    /// Stores a state with the message (L21).
+    #[must_use]
+    pub fn with_state(mut self, state: impl Into<Bytes>) -> Self {
+        self.state = Some(state.into());
+        self
+    }
+
+    /// Extensions of these leases, without progress and states.
     pub fn all(receipts: &[Receipt]) -> Vec<Self> {
         receipts.iter().copied().map(Self::from).collect()
     }
 
-    /// Checks that the batch has 1 to [`limits::MAX_BATCH`] entries, and the size of each progress.
+    /// Checks that the batch has 1 to [`limits::MAX_BATCH`] entries, and the size of each progress and state.
     ///
     /// # Errors
     ///
@@ -228,14 +273,15 @@ impl Extension {
         let reported = batch.iter().filter_map(|each| each.progress.as_ref());
         reported
             .map(Bytes::len)
-            .try_for_each(limits::check_progress)
+            .try_for_each(limits::check_progress)?;
+        let states = batch.iter().filter_map(|each| each.state.as_ref());
+        states.map(Bytes::len).try_for_each(limits::check_state)
     }
 }
 
 impl From<Receipt> for Extension {
     fn from(receipt: Receipt) -> Self {
-        let progress = None;
-        Self { receipt, progress }
+        Self::new(receipt)
     }
 }
 

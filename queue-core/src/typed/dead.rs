@@ -31,6 +31,7 @@ impl<T, Q: AsLeasing + ?Sized, C: Decode<T> + ?Sized> Typed<T, Q, C> {
             attempts: letter.attempts,
             priority: letter.priority,
             group: letter.group,
+            state: letter.state,
             pushed_at: letter.pushed_at,
             died_at: letter.died_at,
         };

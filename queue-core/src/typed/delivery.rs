@@ -96,6 +96,11 @@ impl<T> TypedDelivery<T> {
         self.delivery.group.as_ref()
     }
 
+    /// The state that a holder stored with the message (L21).
+    pub fn state(&self) -> Option<&Bytes> {
+        self.delivery.state.as_deref()
+    }
+
     /// The lease's length, from the moment it was granted.
     pub const fn time_left(&self) -> Duration {
         self.delivery.time_left

@@ -23,6 +23,7 @@ impl<T, Q: AsLeasing + ?Sized, C: Decode<T> + ?Sized> Typed<T, Q, C> {
             priority: peeked.priority,
             group: peeked.group,
             time_to_live: peeked.time_to_live,
+            state: peeked.state,
             standing: peeked.standing,
         };
         Ok(Paged {

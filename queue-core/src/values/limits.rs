@@ -25,6 +25,8 @@ pub const MAX_KEY: usize = 256;
 pub const MAX_REASON: usize = 1024;
 /// Bytes of a holder's progress, at most (L19).
 pub const MAX_PROGRESS: usize = 1024;
+/// Bytes of a message's state, at most (L21): 64 KiB.
+pub const MAX_STATE: usize = 64 * 1024;
 /// Bytes of a result, at most (S1): 64 KiB.
 pub const MAX_RESULT: usize = 64 * 1024;
 /// How many results a queue may hold, unless an ack says otherwise (S2).
@@ -134,6 +136,21 @@ pub fn check_progress(bytes: usize) -> Result<()> {
         1..=MAX_PROGRESS => Ok(()),
         _ => Err(Error::invalid(format!(
             "a progress of {bytes} bytes: 1 to {MAX_PROGRESS} are allowed"
+        ))),
+    }
+}
+
+/// Checks the size of a message's state (L21).
+///
+/// # Errors
+///
+/// `Invalid` if it is longer than [`MAX_STATE`].
+pub fn check_state(bytes: usize) -> Result<()> {
+    match bytes {
+        0..=MAX_STATE => Ok(()),
+        _ => Err(Error::invalid(format!(
+            "a state of {bytes} bytes: at most {MAX_STATE} are allowed. Store what is larger elsewhere, and its place \
+             here"
         ))),
     }
 }

@@ -65,12 +65,14 @@ impl DeadLetters {
         let pushed_at = entry.pushed();
         planted!(PushedWhenItDied => pushed_at = now);
         let failure = entry.failure();
+        let state = entry.state().cloned();
         let mut letter =
             DeadLetter::new(entry.id, entry.body, reason, entry.attempts, pushed_at, now);
         letter.failure = failure;
         letter.headers = entry.headers;
         letter.priority = entry.priority;
         letter.group = group;
+        letter.state = state;
         self.last += 1;
         self.numbers.insert(letter.id, self.last);
         let dead = Dead {
@@ -114,7 +116,7 @@ impl DeadLetters {
     pub(crate) fn page(&self, page: Page) -> Paged<DeadLetter> {
         let after = page.after.map_or(0, Cursor::get);
         let rest = || self.letters.range((Excluded(after), Unbounded));
-        let sizes = rest().map(|(_, dead)| dead.letter.body.len() + dead.letter.headers.size());
+        let sizes = rest().map(|(_, dead)| dead.letter.size());
         let count = limits::fitting(sizes, page.limit);
         let entries = rest().take(count).map(|(_, dead)| dead.letter.clone());
         let more = rest().nth(count).is_some();

@@ -58,6 +58,8 @@ pub(crate) struct Past {
     pub(crate) pushed: Timestamp,
     /// Why the last retry said that it failed (L14).
     pub(crate) failure: Option<String>,
+    /// What a holder stored with the message (L21); empty for nothing.
+    pub(crate) state: Bytes,
 }
 
 /// The place of a message.
@@ -105,7 +107,8 @@ impl StoredMessage {
 
     #[inline]
     pub(crate) fn size(&self) -> usize {
-        self.body.len() + self.headers.size()
+        let state = self.past.as_ref().map_or(0, |past| past.state.len());
+        self.body.len() + self.headers.size() + state
     }
 
     /// When it was pushed.
@@ -121,23 +124,39 @@ impl StoredMessage {
         past.and_then(|past| past.failure.clone())
     }
 
-    /// Sets another arrival, and keeps the time of the push.
-    pub(crate) fn arrives(&mut self, arrival: Timestamp) {
+    /// What a holder stored with the message (L21).
+    #[inline]
+    pub(crate) fn state(&self) -> Option<&Bytes> {
+        let past = self.past.as_ref()?;
+        (!past.state.is_empty()).then_some(&past.state)
+    }
+
+    fn past(&mut self) -> &mut Past {
         let pushed = self.pushed();
         self.past.get_or_insert_with(|| {
             Box::new(Past {
                 pushed,
                 failure: None,
+                state: Bytes::new(),
             })
-        });
+        })
+    }
+
+    /// Stores a state in place of the last one (L21).
+    pub(crate) fn store(&mut self, state: Bytes) {
+        planted!(EmptyStateKeepsTheLast => if state.is_empty() { return });
+        self.past().state = state;
+    }
+
+    /// Sets another arrival, and keeps the time of the push.
+    pub(crate) fn arrives(&mut self, arrival: Timestamp) {
+        self.past();
         self.arrival = arrival;
     }
 
     /// Keeps the reason of a retry (L14), before its arrival is changed.
     pub(crate) fn failed(&mut self, failure: Option<&str>) {
-        let pushed = self.pushed();
-        let failure = failure.map(str::to_owned);
-        self.past = Some(Box::new(Past { pushed, failure }));
+        self.past().failure = failure.map(str::to_owned);
     }
 
     #[inline]

@@ -159,6 +159,7 @@ impl<K: Kind> LeasingState<K> {
             };
             self.forget_holder(slot);
             self.counters.expired += 1;
+            planted!(ExpiryLosesTheState => self.entries[slot].store(Bytes::new()));
             planted!(ExpiryIsFree => self.entries[slot].attempts -= 1);
             if self.is_spent(slot) {
                 self.die(slot, DeathReason::Expired, now);
@@ -319,6 +320,7 @@ impl<K: Kind> LeasingState<K> {
         delivery.last_attempt = self.is_spent(slot);
         delivery.priority = K::priority(entry);
         delivery.group = K::group(entry);
+        delivery.state = entry.state().cloned().map(Box::new);
         planted!(AgeFromTheArrival => delivery.age = Some(token.leased_at().since(entry.arrival)));
         planted!(LastAttemptComesEarly =>
             delivery.last_attempt = entry.attempts + 1 >= self.max_attempts);

@@ -1,5 +1,6 @@
 //! Showing messages without taking them: peeking (L16), and finding (L18).
 
+use bytes::Bytes;
 use queue_core::{
     Cursor, Found, MessageId, Page, Paged, Peeked, Receipt, Standing, Timestamp, limits,
 };
@@ -62,7 +63,8 @@ impl<K: Kind> LeasingState<K> {
                     true => Standing::Ready,
                     false => self.standing(entry, queue_core::Place::Delayed, now),
                 },
-            );
+            )
+            .with_state_size(entry.state().map_or(0, Bytes::len));
         }
         if let Some(letter) = self.dead.get(id) {
             return Found::dead(
@@ -71,7 +73,8 @@ impl<K: Kind> LeasingState<K> {
                 letter.failure.clone(),
                 letter.pushed_at,
                 letter.died_at,
-            );
+            )
+            .with_state_size(letter.state.as_ref().map_or(0, Bytes::len));
         }
         match self.results.get(id, now) {
             Some(result) => Found::Done(result),
@@ -90,6 +93,7 @@ impl<K: Kind> LeasingState<K> {
         peeked.failure = entry.failure();
         peeked.priority = entry.priority;
         peeked.group = K::group(entry);
+        peeked.state = entry.state().cloned();
         peeked.time_to_live = self.ends.left(entry.id, now);
         peeked
     }

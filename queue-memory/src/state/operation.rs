@@ -69,7 +69,9 @@ impl<K: Kind> LeasingState<K> {
         entry.past = Some(Box::new(Past {
             pushed: letter.pushed_at,
             failure: None,
+            state: letter.state.unwrap_or_default(),
         }));
+        planted!(RevivalLosesTheState => entry.store(bytes::Bytes::new()));
         planted!(RevivalKeepsWhy => entry.failed(letter.failure.as_deref()));
         entry.priority = letter.priority;
         entry.group = group;

@@ -40,6 +40,14 @@ impl<K: Kind> LeasingState<K> {
         found.map(|(slot, _)| slot)
     }
 
+    /// Stores the state of a settlement with its message, whoever holds that.
+    pub(super) fn store_unchecked(&mut self, settlement: &Settlement) {
+        let slot = self.index.get(settlement.receipt.id);
+        if let (Some(slot), Some(state)) = (slot, &settlement.state) {
+            self.entries[slot].store((**state).clone());
+        }
+    }
+
     /// If the message is leased, takes the lease away.
     pub(super) fn take_back(&mut self, id: MessageId) {
         if let Some(slot) = self.index.get(id)

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use bytes::Bytes;
 use queue_core::{
     DeathReason, Disposition, Extended, Extension, Holder, Leased, Receipt, Settled, Settlement,
     Timestamp, limits, millis_ceil,
@@ -45,12 +46,16 @@ impl<K: Kind> LeasingState<K> {
         if let Disposition::AckWith(kept) = &settlement.disposition {
             self.results.keep(id, kept, now);
         });
+        planted!(StateIgnoresTheToken => self.store_unchecked(settlement));
         let Some((slot, deadline)) = self.live(settlement.receipt, now) else {
             return Settled::LeaseLost;
         };
         planted!(NackKeepsItsLease => if Self::comes_back(settlement) { return Settled::Done });
         self.leases.remove(deadline, id);
         self.forget_holder(slot);
+        if let Some(state) = &settlement.state {
+            self.entries[slot].store(Bytes::clone(state));
+        }
         match &settlement.disposition {
             Disposition::Ack => {
                 self.forget(slot);
@@ -135,6 +140,9 @@ impl<K: Kind> LeasingState<K> {
             return Extended::LeaseLost;
         };
         self.report(extension);
+        if let Some(state) = &extension.state {
+            self.entries[slot].store(state.clone());
+        }
         let deadline = now.plus_millis(lease_time);
         planted!(ExtendTakesTheLater => deadline = deadline.max(old));
         if let EntryPlace::Leased { deadline: end, .. } = &mut self.entries[slot].place {

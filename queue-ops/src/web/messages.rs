@@ -11,7 +11,7 @@ use super::{
     frame::Frame,
     show::{Failed, act, command, number, page, standing},
 };
-use crate::{duration_in_words as words, open::open_leasing};
+use crate::{duration_in_words as words, open::open_leasing, state_in_words};
 
 pub(super) async fn place(
     State(web): State<Web>,
@@ -77,14 +77,16 @@ fn state_of(found: &Found) -> (String, &'static str) {
             attempts,
             age,
             failure,
+            state_size,
             ..
         } => {
             let failure = failure.as_deref();
             let failure = failure.map(|failure| format!("; last failure: {failure}"));
             let (place_in_words, age) = (standing(place), words(*age));
             let state = format!(
-                "{place_in_words}; pushed {age} ago, {attempts} attempts{}",
-                failure.unwrap_or_default()
+                "{place_in_words}; pushed {age} ago, {attempts} attempts{}{}",
+                failure.unwrap_or_default(),
+                state_in_words(*state_size)
             );
             (state, next_of(place))
         }
@@ -92,12 +94,14 @@ fn state_of(found: &Found) -> (String, &'static str) {
             attempts,
             reason,
             failure,
+            state_size,
             ..
         } => {
             let failure = failure.as_deref().map(|failure| format!(": {failure}"));
             let state = format!(
-                "dead after {attempts} attempts: {reason}{}",
-                failure.unwrap_or_default()
+                "dead after {attempts} attempts: {reason}{}{}",
+                failure.unwrap_or_default(),
+                state_in_words(*state_size)
             );
             (state, "Nothing, until it is revived or discarded.")
         }

@@ -41,12 +41,14 @@ async fn with_secrets(queues: &Queues) -> Arc<dyn GroupedQueue> {
         .await
         .expect("leases");
     let mut next = || held.remove(0).receipt;
-    let retry = Settlement::retry_because(next(), HOUR, secret("retry"));
-    let dead = Settlement::bury(next(), secret("burial"));
+    let retry = Settlement::retry_because(next(), HOUR, secret("retry")).with_state(SECRET);
+    let dead = Settlement::bury(next(), secret("burial")).with_state(SECRET);
     let result = KeptResult::new(SECRET, HOUR);
     let done = Settlement::ack_with(next(), result);
     queue.settle(&[retry, dead, done]).await.expect("settles");
-    let progress = Extension::with_progress(next(), SECRET);
+    let progress = Extension::new(next())
+        .with_progress(SECRET)
+        .with_state(SECRET);
     queue.extend(&[progress], HOUR).await.expect("extends");
     queue
 }

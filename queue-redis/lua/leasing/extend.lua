@@ -2,9 +2,11 @@
 -- KEYS[…] the queue's keys, see `{kind}/queue`
 -- ARGV[1], ARGV[2] see `lib/call`
 -- ARGV[3] lease_time: in ms
--- ARGV[4 …] leases: id and token (14 bytes) each, as in LEASES; then the holder's progress, if it reports any
+-- ARGV[4 …] leases: id and token (14 bytes) each, as in LEASES. If the holder reports a progress, or stores a state, then
+--   the length of the state (4 bytes; NO_STATE for none), the state, and the progress
 -- Returns one letter for each lease: d extended, l lost.
--- needs: ARRIVALS, FRAMES, LEASES, META, flags, holders, lower_next_due, reclaim, split_batches, wake_up
+-- needs: ARRIVALS, FRAMES, LEASES, META, flags, holders, is_valid, keep_state, lower_next_due, reclaim, split_batches
+-- needs: wake_up
 -- gives: meta
 --- @include "lib/call"
 --- @include "{kind}/queue"
@@ -14,6 +16,8 @@ local meta = call('HMGET', META, 'config', 'accepted', 'flags', 'next_due')
 
 local function extend()
   --- @include "lib/reclaim"
+  --- @include "lib/frames#state"
+  local NO_STATE = 4294967295
 
   -- Stores the progress of a single lease behind the holder's name (L19).
   local function report(member, progress)
@@ -28,10 +32,15 @@ local function extend()
 
   reclaim()
   local deadline = now + tonumber(ARGV[3])
-  local members, progress = { unpack(ARGV, 4) }, {}
+  local members, progress, own_states = { unpack(ARGV, 4) }, {}, {}
   for k = 1, #members do
     if #members[k] > 14 then
-      members[k], progress[k] = sub(members[k], 1, 14), sub(members[k], 15)
+      local length, from = decode('>I4', members[k], 15)
+      if length ~= NO_STATE then
+        own_states[k] = sub(members[k], from, from + length - 1)
+        from = from + length
+      end
+      members[k], progress[k] = sub(members[k], 1, 14), sub(members[k], from)
     end
   end
   split_batches(members)
@@ -39,9 +48,18 @@ local function extend()
   local first = tonumber(call('ZRANGE', LEASES, 0, 0, 'WITHSCORES')[2])
   local answers, leases = {}, {}
   for k = 1, #members do
-    if deadlines[k] and tonumber(deadlines[k]) > now then
+    local is_live = deadlines[k] and tonumber(deadlines[k]) > now
+    if is_live and own_states[k] then
+      local id = sub(members[k], 1, 7)
+      local frame = call('HGET', FRAMES, id)
+      is_live = frame and is_valid(frame, id) -- a state has no place with a damaged message
+      if is_live then
+        keep_state(id, frame, own_states[k])
+      end
+    end
+    if is_live then
       answers[k] = 'd'
-      if progress[k] then
+      if progress[k] and progress[k] ~= '' then
         report(members[k], progress[k])
       end
       leases[#leases + 1] = deadline

@@ -37,6 +37,9 @@ local function find()
     if byte(frame, 1) == WITH_PAST then
       length = length + 13 + decode('>I2', frame, HEAD + 12)
     end
+    if byte(frame, length) == 3 then
+      length = length + 4 -- a state is shown by its length
+    end
     found[id] = { letter, sub(frame, 1, length), math.max(math.min(time, 9007199254740991), 0), lease or '' }
   end
 

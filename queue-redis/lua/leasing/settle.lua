@@ -1,10 +1,12 @@
 -- Settlements on the slow path.
 -- needs: ARRIVALS, DELAYED, END_MARKERS, FRAMES, LEASES, LINE, PROMOTED, add_dead_letter, add_ends, add_to
 -- needs: attempts_of, config, end_leases, forget, free, give_back, id_in, is_valid, keep_place, keep_result
+-- needs: keep_state
 -- needs: lower_next_due, reframe, split_batches, wake_up
 -- gives: settle
 --- @include "lib/reclaim"
 --- @include "lib/results"
+--- @include "lib/frames#state"
 
 -- Moves a message among the delayed ones. Wakes up a process that sleeps until a later due time.
 local function put_off(id, frame, due)
@@ -20,9 +22,9 @@ local function put_off(id, frame, due)
   end
 end
 
--- Ends a live lease by release, defer, retry or bury; the caller removes the lease. Returns a letter as `settle`
--- does.
-local function settle_one(settlement, id)
+-- Ends a live lease by release, defer, retry or bury; the caller removes the lease. `state` is stored with the message,
+-- unless it is nil. Returns a letter as `settle` does.
+local function settle_one(settlement, id, state)
   local what = sub(settlement, 1, 1)
   local frame = call('HGET', FRAMES, id)
   if not frame then
@@ -33,6 +35,7 @@ local function settle_one(settlement, id)
     free({ id })
     return 'x'
   end
+  frame = state and keep_state(id, frame, state) or frame
   local attempts = attempts_of(frame)
   if what == 'l' then -- release
     local back = {}
@@ -64,7 +67,7 @@ end
 -- Settles `count` leases from ARGV[from] on; leases may have expired. Returns one letter for each (d done, x dead, l
 -- lease lost), the number of acked messages, and that of ended leases.
 local function settle(from, count)
-  local asked, members = {}, {}
+  local asked, members, own_states = {}, {}, {}
   for k = from, from + count - 1 do
     local what = byte(ARGV[k], 1)
     if what == 65 or what == 66 then -- A or B: of a batch lease
@@ -75,6 +78,10 @@ local function settle(from, count)
         local index = indexes == '' and n - 1 or byte(indexes, n) - 128
         asked[#asked + 1] = 'a' .. id_in(batch, index + 1) .. pack('>I7', first_token + index)
       end
+    elseif what == 115 then -- s: with a state
+      local length, starts = decode('>I4', ARGV[k], 2)
+      own_states[#asked + 1] = sub(ARGV[k], starts, starts + length - 1)
+      asked[#asked + 1] = sub(ARGV[k], starts + length)
     else
       asked[#asked + 1] = ARGV[k]
     end
@@ -101,7 +108,7 @@ local function settle(from, count)
         answers[k] = 'd'
         done[#done + 1] = id
       else
-        answers[k] = settle_one(settlement, id)
+        answers[k] = settle_one(settlement, id, own_states[k])
       end
     end
   end

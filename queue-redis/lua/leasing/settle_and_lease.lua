@@ -11,6 +11,7 @@
 -- - A, batch lease (15 bytes), indexes of the acked messages, none for all
 -- - B, batch lease with its ids, indexes of the acked messages, none for all
 -- - a ack, l release, d defer, r retry, b bury: lease (14 bytes); then delay (7 bytes) of d and r, reason of r and b
+-- - s with a state: its length (4 bytes), the state, then a settlement as above
 -- - k ack with a result: lease (14 bytes), time of the result in ms (7 bytes), how many results the queue may hold
 --   (4 bytes), result. The call sends the keys of `{kind}/queue#results`, and an end marker for each k, in order
 --

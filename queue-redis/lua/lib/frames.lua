@@ -8,6 +8,7 @@
 -- - a past    in some frames: attempts (4 bytes), time of the push in ms (7 bytes), length of the reason of the last
 --             retry (2 bytes), reason; see `reframe`. A message that is pushed with a due time has a past, too
 -- - a key     on a grouped queue only: the key of its group
+-- - a state   in some frames (L21): a byte of three, its length (4 bytes), the state
 -- - the rest  headers and body as the client wrote them, or their reference; see src/frame.rs
 --
 -- Numbers are big-endian, so ids sort as strings. All scripts that read or write a frame use these names. They are no
@@ -27,10 +28,10 @@ local BYTES = 8388608 -- of headers and bodies that one call returns at most
 --- @part "size"
 -- The size of a reply.
 -- needs: BYTES, HEAD, WITH_PAST
--- gives: fits, size_of
+-- gives: after_state, fits, size_of
 
--- Bytes of headers and body in a valid frame, without separators. A reference says how long its headers and body are.
-local function size_of(frame)
+-- Where the state of a valid frame begins, and where its headers and body do: at the same place without a state.
+local function after_state(frame)
   local at = HEAD + 1
   if HEAD > 0 and byte(frame, 1) == WITH_PAST then
     at = at + 13 + decode('>I2', frame, at + 11)
@@ -38,13 +39,25 @@ local function size_of(frame)
   if HEAD == 16 then -- a grouped queue
     at = at + byte(frame, HEAD) + 1
   end
+  if byte(frame, at) == 3 and #frame > at + 4 then
+    local length, from = decode('>I4', frame, at + 1)
+    return at, math.min(from + length, #frame)
+  end
+  return at, at
+end
+
+-- Bytes of state, headers and body in a valid frame, without separators. A reference says how long its headers and body
+-- are.
+local function size_of(frame)
+  local from, at = after_state(frame)
+  local state = math.max(at - from - 5, 0)
   local kind = byte(frame, at)
   if kind == 0 or #frame < at + 4 then
-    return #frame - at
+    return state + #frame - at
   elseif kind == 2 then
-    return (decode('>I4', frame, at + 1))
+    return state + decode('>I4', frame, at + 1)
   end
-  return math.max(#frame - at - 4 - 8 * decode('>I4', frame, at + 1), 0)
+  return state + math.max(#frame - at - 4 - 8 * decode('>I4', frame, at + 1), 0)
 end
 
 -- Whether the last of these frames fits into the reply with the others. `raw` is the size of the whole frames and of
@@ -58,6 +71,20 @@ local function fits(frames, raw)
     total = total + size_of(frames[k])
   end
   return total <= BYTES
+end
+
+--- @part "state"
+-- needs: FRAMES, after_state
+-- gives: keep_state
+--- @include "lib/frames#size"
+
+-- Stores a state with a leased message (L21); '' for none. Returns the new frame.
+local function keep_state(id, frame, state)
+  local at, from = after_state(frame)
+  local kept = state ~= '' and pack('>BI4', 3, #state) .. state or ''
+  frame = sub(frame, 1, at - 1) .. kept .. sub(frame, from)
+  call('HSET', FRAMES, id, frame)
+  return frame
 end
 
 --- @part "valid"

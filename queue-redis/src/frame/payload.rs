@@ -3,7 +3,8 @@
 //! Only the Rust side reads payloads: scripts pass them on and use only their size. Without headers, a payload is a
 //! zero byte and the body. With headers, it is a byte of one, the number of headers (4 bytes), the headers, and the
 //! body. Each header is the lengths of name and value (4 bytes each), then name and value. If headers and body are
-//! stored separately, the frame instead holds a byte of two, their size (4 bytes) and their reference (16 bytes).
+//! stored separately, the frame instead holds a byte of two, their size (4 bytes) and their reference (16 bytes). In
+//! front of all that is the message's state, if it has one: a byte of three, its length (4 bytes), the state.
 
 use std::io::Write;
 
@@ -133,6 +134,20 @@ pub(crate) fn apart(size: usize, reference: &[u8; REFERENCE]) -> [u8; 5 + REFERE
     bytes
 }
 
+/// Takes the state off the front of the bytes behind a frame's head. Returns it, and its length. A frame that was cut
+/// behind the length has no state any more.
+pub(super) fn state(bytes: &mut Bytes) -> (Option<Bytes>, usize) {
+    let length = match bytes.get(..5) {
+        Some(&[3, a, b, c, d]) => u32::from_be_bytes([a, b, c, d]) as usize,
+        _ => return (None, 0),
+    };
+    if bytes.len() < 5 + length {
+        return (None, length);
+    }
+    bytes.advance(5);
+    (Some(bytes.split_to(length)), length)
+}
+
 /// Headers and body of a message.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Content {
@@ -170,7 +185,8 @@ impl Content {
     }
 }
 
-fn length(bytes: usize) -> [u8; 4] {
+/// A length, as scripts and readers of payloads read it.
+pub(crate) fn length(bytes: usize) -> [u8; 4] {
     // The limits of a message, checked before, are far below.
     u32::try_from(bytes).unwrap_or(u32::MAX).to_be_bytes()
 }

@@ -64,6 +64,9 @@ impl<K: LeasingKind> Queue<K> {
     }
 }
 
+/// The length that an extension without a state names.
+const NO_STATE: [u8; 4] = [u8::MAX; 4];
+
 #[async_trait]
 impl<K: LeasingKind> Leasing for Queue<K> {
     async fn push(&self, messages: &[Push]) -> Result<Vec<Pushed>> {
@@ -134,14 +137,18 @@ impl<K: LeasingKind> Leasing for Queue<K> {
         self.checked(Extension::check_all(extensions))?;
         let millis = self.checked(limits::lease_millis(lease_time))?;
         let mut call = self.handle.prepare(&K::SCRIPTS.extend).with(millis);
-        for Extension {
-            receipt, progress, ..
-        } in extensions
-        {
-            let lease = frame::lease(*receipt);
-            match progress {
-                None => call.push(&lease[..]),
-                Some(progress) => call.push([&lease[..], progress].concat()),
+        for extension in extensions {
+            let lease = frame::lease(extension.receipt);
+            match (&extension.state, &extension.progress) {
+                (None, None) => call.push(&lease[..]),
+                (state, progress) => {
+                    let length = state
+                        .as_ref()
+                        .map_or(NO_STATE, |state| frame::length(state.len()));
+                    let [state, progress] =
+                        [state, progress].map(|bytes| bytes.as_deref().unwrap_or_default());
+                    call.push([&lease[..], &length, state, progress].concat());
+                }
             }
         }
         let receipts = extensions.iter().map(|extension| extension.receipt);

@@ -267,7 +267,13 @@ fn settlement_argument(settlement: &Settlement) -> Vec<u8> {
         Disposition::Release => (b'l', Vec::new()),
         Disposition::Bury { reason } => (b'b', limits::cut_reason(reason).as_bytes().to_vec()),
     };
-    let mut argument = Vec::with_capacity(15 + rest.len());
+    let state = settlement.state.as_ref().map_or(0, |state| 5 + state.len());
+    let mut argument = Vec::with_capacity(state + 15 + rest.len());
+    if let Some(state) = &settlement.state {
+        argument.push(b's');
+        argument.extend_from_slice(&frame::length(state.len()));
+        argument.extend_from_slice(state);
+    }
     argument.push(what);
     argument.extend_from_slice(&frame::lease(settlement.receipt));
     argument.extend_from_slice(&rest);

@@ -101,7 +101,7 @@ async fn reliable(backend: &Arc<dyn Backend>) {
     // The released one is leased again, then the one behind it.
     let (again, leased) = (receipt(&*mails).await, receipt(&*mails).await);
     settle(&*mails, Settlement::release(again)).await;
-    let progress = Extension::with_progress(leased, "\"half of it\"");
+    let progress = Extension::new(leased).with_progress("\"half of it\"");
     mails.extend(&[progress], LONG).await.expect("extends");
 
     // A batch lease from a pack, of which one is acked.

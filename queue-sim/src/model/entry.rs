@@ -20,6 +20,8 @@ pub(super) struct ModelEntry {
     pub(super) pushed: u64,
     /// The reason that its last retry gave.
     pub(super) failure: Option<String>,
+    /// What a holder stored with it (L21); empty for nothing.
+    pub(super) state: Bytes,
     /// Attempts spent, including the current one.
     pub(super) attempts: u32,
     /// The time from which ageing counts.
@@ -39,7 +41,11 @@ pub(super) struct ModelEntry {
 
 impl ModelEntry {
     pub(super) fn size(&self) -> usize {
-        limits::size(&self.body, &self.headers)
+        limits::size(&self.body, &self.headers) + self.state.len()
+    }
+
+    pub(super) fn state(&self) -> Option<Bytes> {
+        (!self.state.is_empty()).then(|| self.state.clone())
     }
 
     pub(super) fn message(&self) -> Message {

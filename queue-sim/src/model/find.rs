@@ -52,7 +52,8 @@ fn found(entry: &ModelEntry, now: u64) -> Found {
             entry.failure.clone(),
             Timestamp::from_millis(entry.pushed),
             Timestamp::from_millis(death.at),
-        ),
+        )
+        .with_state_size(entry.state.len()),
         _ => Found::present(
             entry.attempts,
             Duration::from_millis(now.saturating_sub(entry.pushed)),
@@ -61,6 +62,7 @@ fn found(entry: &ModelEntry, now: u64) -> Found {
                 Some(time) if now < time => standing(entry, queue_core::Place::Delayed, now),
                 _ => Standing::Ready,
             },
-        ),
+        )
+        .with_state_size(entry.state.len()),
     }
 }

@@ -2,6 +2,7 @@
 
 use std::{num::NonZeroUsize, time::Duration};
 
+use bytes::Bytes;
 use queue_core::{
     DeathReason, Delivery, Disposition, Extended, Extension, Holder, LeaseRate, Leased,
     LeasingConfig, Receipt, Settled, Settlement, Timestamp, Token, limits::MAX_REASON,
@@ -187,6 +188,7 @@ impl LeasingModel {
                 extended.push(Extended::LeaseLost);
                 continue;
             };
+            self.keep_state(at, extension.state.as_ref());
             if let ModelPlace::Leased {
                 deadline, progress, ..
             } = &mut self.entries[at].place
@@ -242,13 +244,22 @@ impl LeasingModel {
         delivery.last_attempt = entry.attempts >= self.config.max_attempts;
         delivery.priority = self.order.has_priorities().then_some(entry.priority);
         delivery.group = entry.group();
+        delivery.state = entry.state().map(Box::new);
         delivery
+    }
+
+    /// Stores the state that came with a call which takes effect (L21).
+    fn keep_state(&mut self, at: usize, state: Option<&Bytes>) {
+        if let Some(state) = state {
+            self.entries[at].state = state.clone();
+        }
     }
 
     fn settle_one(&mut self, now: u64, settlement: &Settlement) -> Settled {
         let Some(at) = self.held(settlement.receipt, now) else {
             return Settled::LeaseLost;
         };
+        self.keep_state(at, settlement.state.as_deref());
         if let Disposition::Retry { reason, .. } = &settlement.disposition {
             let said = reason.as_deref().map(kept);
             self.entries[at].failure = said.filter(|said| !said.is_empty());

@@ -6,7 +6,7 @@ use queue_core::{
     Disposition, Due, ErrorKind, Extension, GroupChange, Headers, Push, Settlement, TimeToLive,
     limits::{
         MAX_BATCH, MAX_BATCH_BYTES, MAX_DEDUP_WINDOW, MAX_DELAY, MAX_KEEP_RESULT, MAX_KEY,
-        MAX_LEASE, MAX_PAGE, MAX_PROGRESS, MAX_RESULT, MAX_TIME, MAX_WEIGHT,
+        MAX_LEASE, MAX_PAGE, MAX_PROGRESS, MAX_RESULT, MAX_STATE, MAX_TIME, MAX_WEIGHT,
     },
 };
 
@@ -83,14 +83,16 @@ pub(super) fn size(body: &[u8], headers: &Headers) -> usize {
     body.len() + headers
 }
 
-/// Checks the progress in a batch of extensions.
+/// Checks the progress and the states in a batch of extensions.
 pub(super) fn reports(batch: &[Extension]) -> ModelResult<()> {
     let reported = batch.iter().filter_map(|each| each.progress.as_ref());
     let mut sizes = reported.map(|progress| progress.len());
-    require(sizes.all(|size| (1..=MAX_PROGRESS).contains(&size)))
+    require(sizes.all(|size| (1..=MAX_PROGRESS).contains(&size)))?;
+    let mut states = batch.iter().filter_map(|each| each.state.as_ref());
+    require(states.all(|state| state.len() <= MAX_STATE))
 }
 
-/// Checks a batch's delays and results. The batch may be empty.
+/// Checks a batch's delays, results and states. The batch may be empty.
 pub(super) fn settlements(batch: &[Settlement]) -> ModelResult<()> {
     max(batch.len())?;
     for settlement in batch {
@@ -103,6 +105,9 @@ pub(super) fn settlements(batch: &[Settlement]) -> ModelResult<()> {
                 require(kept.time > Duration::ZERO && kept.time <= MAX_KEEP_RESULT)?;
             }
             _ => {}
+        }
+        if let Some(state) = &settlement.state {
+            require(!settlement.disposition.is_ack() && state.len() <= MAX_STATE)?;
         }
     }
     Ok(())

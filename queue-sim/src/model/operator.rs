@@ -315,6 +315,7 @@ fn letter(entry: &ModelEntry) -> Option<DeadLetter> {
     );
     letter.headers = entry.headers.clone();
     letter.failure = entry.failure.clone();
+    letter.state = entry.state();
     letter.priority = entry.priority;
     letter.group = entry.group();
     Some(letter)

@@ -78,6 +78,7 @@ fn peeked(entry: &ModelEntry, place: queue_core::Place, now: u64) -> Peeked {
         standing(entry, place, now),
     );
     peeked.failure = entry.failure.clone();
+    peeked.state = entry.state();
     peeked.priority = entry.priority;
     peeked.group = entry.group();
     peeked.time_to_live = entry.outdates.map(|(end, then)| TimeToLive {

@@ -118,6 +118,7 @@ impl LeasingModel {
             returns: false,
             pushed: now,
             failure: None,
+            state: Bytes::new(),
             attempts: 0,
             arrival: due,
             ready_since: now,

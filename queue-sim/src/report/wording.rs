@@ -137,10 +137,13 @@ impl Words {
             Call::Extend(extensions, lease_time) => {
                 let each = list(extensions, |each| {
                     let receipt = self.receipt(queue, each.receipt);
-                    match &each.progress {
-                        Some(progress) => format!("{receipt} with progress {}", bytes(progress)),
-                        None => receipt,
-                    }
+                    let progress = each.progress.iter();
+                    let progress = progress.map(|at| format!(" with progress {}", bytes(at)));
+                    let state = each.state.iter();
+                    let state = state.map(|state| format!(" with state {}", bytes(state)));
+                    progress
+                        .chain(state)
+                        .fold(receipt, |text, more| text + &more)
                 });
                 format!("extend({each}) by {}", ms(*lease_time))
             }
@@ -285,7 +288,7 @@ impl Words {
     fn settle(&self, queue: &QueueName, batch: &[Settlement]) -> String {
         list(batch, |settlement| {
             let receipt = self.receipt(queue, settlement.receipt);
-            match &settlement.disposition {
+            let words = match &settlement.disposition {
                 Disposition::Ack => format!("ack({receipt})"),
                 Disposition::AckWith(kept) => {
                     let (result, time) = (bytes(&kept.result), ms(kept.time));
@@ -297,6 +300,10 @@ impl Words {
                 Disposition::Defer { delay } => format!("defer({receipt}) by {}", ms(*delay)),
                 Disposition::Release => format!("release({receipt})"),
                 Disposition::Bury { .. } => format!("bury({receipt})"),
+            };
+            match &settlement.state {
+                Some(state) => format!("{words} with state {}", bytes(state)),
+                None => words,
             }
         })
     }

@@ -9,7 +9,8 @@ use std::{
 use bytes::Bytes;
 use queue_core::{
     Disposition, Extension, Feature, Holder, KeptResult, Leasing, LeasingExt, MessageId, Page,
-    Peeked, Place, Receipt, Settled, Settlement, Standing, Token, limits,
+    Peeked, Place, Receipt, Settled, Settlement, Standing, Token,
+    limits::{self, MAX_STATE},
 };
 use tokio::time;
 
@@ -171,7 +172,28 @@ fn has(actor: &Actor, feature: Feature) -> bool {
     guarantees.has(feature)
 }
 
-/// Extensions of these leases, perhaps with progress; see [`ack`].
+/// A state to store with a message (L21): none, a text that differs with time, the longest one, or none in place of the
+/// last one; see [`ack`].
+fn state(actor: &Actor) -> Option<Bytes> {
+    let now = actor.now().as_millis();
+    let stored = match now % 8 {
+        0 | 3 | 6 => Some(Bytes::from(format!("step {now}"))),
+        5 if now.is_multiple_of(31) => Some(Bytes::from(vec![b's'; MAX_STATE])),
+        5 => Some(Bytes::new()),
+        _ => None,
+    };
+    stored.filter(|_| has(actor, Feature::State))
+}
+
+/// A settlement of this lease, perhaps with a state.
+fn settlement(actor: &Actor, receipt: Receipt, disposition: Disposition) -> Settlement {
+    let state = state(actor).filter(|_| !disposition.is_ack());
+    let mut settlement = Settlement::new(receipt, disposition);
+    settlement.state = state.map(Box::new);
+    settlement
+}
+
+/// Extensions of these leases, perhaps with progress and states; see [`ack`].
 fn extensions(actor: &Actor, receipts: &[Receipt]) -> Vec<Extension> {
     let now = actor.now().as_millis();
     let reports = !now.is_multiple_of(3) && has(actor, Feature::Progress);
@@ -179,6 +201,7 @@ fn extensions(actor: &Actor, receipts: &[Receipt]) -> Vec<Extension> {
     let with_progress = |receipt: &Receipt| {
         let mut extension = Extension::from(*receipt);
         extension.progress = progress.clone();
+        extension.state = state(actor);
         extension
     };
     receipts.iter().map(with_progress).collect()
@@ -204,15 +227,15 @@ fn settlements(actor: &Actor) -> Vec<Settlement> {
         let all = disposition(actor);
         let held = actor.held.iter().take(count);
         return held
-            .map(|receipt| Settlement::new(*receipt, all.clone()))
+            .map(|receipt| settlement(actor, *receipt, all.clone()))
             .collect();
     }
     let mut batch = Vec::with_capacity(count + 1);
     for receipt in actor.held.iter().skip(first).take(count) {
-        batch.push(Settlement::new(*receipt, disposition(actor)));
+        batch.push(settlement(actor, *receipt, disposition(actor)));
     }
     if actor.flip(10) {
-        batch.push(Settlement::new(batch[0].receipt, disposition(actor)));
+        batch.push(settlement(actor, batch[0].receipt, disposition(actor)));
     }
     batch
 }
@@ -255,7 +278,7 @@ pub(super) fn stale(actor: &Actor) -> Option<Receipt> {
 
 async fn settle_stale(actor: &mut Actor, queue: &dyn Leasing) {
     if let Some(receipt) = stale(actor) {
-        let batch = [Settlement::new(receipt, disposition(actor))];
+        let batch = [settlement(actor, receipt, disposition(actor))];
         end(actor, queue, &batch).await;
     }
 }
@@ -306,7 +329,7 @@ async fn extend(actor: &mut Actor, queue: &dyn Leasing) {
         time::sleep(lease_time).await;
         let batch: Vec<_> = receipts
             .iter()
-            .map(|receipt| Settlement::new(*receipt, disposition(actor)))
+            .map(|receipt| settlement(actor, *receipt, disposition(actor)))
             .collect();
         end(actor, queue, &batch).await;
     }

@@ -94,6 +94,7 @@ impl Runner {
                 entry: request.entry,
                 reply: Some(request.reply),
                 progress: None,
+                state: request.state,
             });
         }
         (lease_time, entries)
@@ -118,6 +119,7 @@ impl Runner {
                         entry,
                         reply: None,
                         progress: None,
+                        state: None,
                     });
                 }
             }
@@ -144,11 +146,11 @@ impl Runner {
         }
         let extensions: Vec<Extension> = entries
             .iter()
-            .filter_map(|entry| Some((self.lease(entry)?.receipt, entry.progress.clone())))
-            .map(|(receipt, progress)| {
-                let mut extension = Extension::from(receipt);
-                extension.progress = progress;
-                extension
+            .filter_map(|entry| {
+                let mut extension = Extension::new(self.lease(entry)?.receipt);
+                extension.progress.clone_from(&entry.progress);
+                extension.state.clone_from(&entry.state);
+                Some(extension)
             })
             .collect();
         if extensions.is_empty() {

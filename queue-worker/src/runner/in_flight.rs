@@ -97,4 +97,6 @@ pub(super) struct ExtendedLease {
     pub(super) reply: Option<oneshot::Sender<Result<()>>>,
     /// The progress that goes with it.
     pub(super) progress: Option<Bytes>,
+    /// The state that goes with it.
+    pub(super) state: Option<Bytes>,
 }

@@ -143,7 +143,7 @@ impl Runner {
             // The attempt is refunded even if the drop panicked, because the handler was not allowed to
             // finish.
             None | Some(HandlerResult::Abnormal(_)) if job.task.is_none() => {
-                return (Settlement::release(receipt), None);
+                return (given_back(lease, Disposition::Release), None);
             }
             None => Some(Failure::new("its task was stopped from outside")),
             Some(ending) => ending.failure(),
@@ -166,13 +166,12 @@ impl Runner {
             }
             // A handler that stopped on request has not failed.
             Some(HandlerResult::Returned(_)) if lease.stopped().is_some() && !buries => {
-                return (Settlement::release(receipt), None);
+                return (given_back(lease, Disposition::Release), None);
             }
             _ => failure.remedy(),
         };
         let disposition = self.disposition(job.queue, lease, remedy, &failure);
-        let settlement = Settlement::new(receipt, disposition);
-        (settlement, Some(reason(&failure)))
+        (given_back(lease, disposition), Some(reason(&failure)))
     }
 
     fn buries_undecodable(&self, queue: usize, lease: &Lease) -> bool {
@@ -219,6 +218,15 @@ impl Runner {
                 .emit(&served.name, &Event::NoDelay { lease, error });
             Backoff::default().delay(lease.attempt, failure, seed)
         })
+    }
+}
+
+/// A settlement that is no ack, with the state that the handler set.
+fn given_back(lease: &Lease, disposition: Disposition) -> Settlement {
+    let settlement = Settlement::new(lease.receipt, disposition);
+    match lease.unstored_state() {
+        Some(state) => settlement.with_state(state),
+        None => settlement,
     }
 }
 

@@ -91,6 +91,10 @@ impl Runner {
             self.note_result(index, CallKind::Extend, Some(error), now);
             return;
         }
+        // A state that is refused is its handler's to know, and no reason to give up the lease.
+        let (states, entries): (Vec<_>, Vec<_>) =
+            entries.into_iter().partition(|entry| entry.state.is_some());
+        self.extension_failed(states, error);
         let Some(alone) = &mut self.queues[index].extending_alone else {
             return;
         };
@@ -104,6 +108,7 @@ impl Runner {
                 entry: entry.entry,
                 reply: None,
                 progress: Some(progress),
+                state: None,
             };
             alone.progress.push((refused, error.clone()));
             let goes_on = true;

@@ -35,7 +35,7 @@ impl SettlingAlone {
 impl Pending {
     /// The burial of a message whose settlement was refused. Without one the result comes back: its settlement was a
     /// burial, or gives the message back.
-    fn buried(self, error: &Error) -> Result<Self, Self> {
+    fn buried(self, error: &Error) -> Result<Self, Box<Self>> {
         let gives_up = matches!(
             self.settlement.disposition,
             Disposition::Release | Disposition::Bury { .. }
@@ -43,7 +43,7 @@ impl Pending {
         planted!(NoBurial => gives_up = true);
         planted!(BuriesTheReleased => gives_up = false);
         if gives_up || self.burial.is_some() {
-            return Err(self);
+            return Err(Box::new(self));
         }
         let reason = format!("its settlement was refused: {}", with_sources(error));
         let settlement = Settlement::bury(self.settlement.receipt, &*reason);

@@ -31,5 +31,6 @@ mod shutdown;
 mod signals;
 mod slow_answers;
 mod spy;
+mod states;
 mod steering;
 mod threads;

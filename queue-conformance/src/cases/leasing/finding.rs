@@ -45,7 +45,7 @@ async fn progress(queue: &dyn Leasing) -> Vec<Option<Bytes>> {
 }
 
 async fn report(queue: &dyn Leasing, receipt: Receipt, progress: &'static str) -> Extended {
-    let extension = Extension::with_progress(receipt, progress);
+    let extension = Extension::new(receipt).with_progress(progress);
     let extended = queue.extend(&[extension], LONG).await;
     only(extended.expect("extends"))
 }
@@ -233,11 +233,11 @@ pub(crate) async fn l19_progress_has_1_to_1024_bytes(stage: &Stage<'_>) {
     queue.put_numbered(1).await;
     let receipt = take_one(&*queue).await.receipt;
     for length in [0, MAX_PROGRESS + 1] {
-        let extension = Extension::with_progress(receipt, vec![b'x'; length]);
+        let extension = Extension::new(receipt).with_progress(vec![b'x'; length]);
         refused(queue.extend(&[extension], LONG).await, "a progress of");
     }
     let longest = vec![b'x'; MAX_PROGRESS];
-    let extension = Extension::with_progress(receipt, longest.clone());
+    let extension = Extension::new(receipt).with_progress(longest.clone());
     queue.extend(&[extension], LONG).await.expect("extends");
     assert_eq!(progress(&*queue).await, [Some(longest.into())]);
 }

@@ -26,6 +26,7 @@ mod progress;
 mod prompt;
 mod queue_limits;
 mod rescheduling;
+mod states;
 mod unique;
 mod waiting;
 
@@ -35,7 +36,8 @@ pub(super) use self::{
     attempts::*, batches::*, cancelling::*, dead_letters::*, dedup::*, deliveries::*, distinct::*,
     dropped::*, due::*, failures::*, fencing::*, finding::*, handing_over::*, holders::*,
     leases::*, limits::*, longest_wait::*, many_outdated::*, operators::*, outdating::*, paging::*,
-    peeking::*, progress::*, prompt::*, queue_limits::*, rescheduling::*, unique::*, waiting::*,
+    peeking::*, progress::*, prompt::*, queue_limits::*, rescheduling::*, states::*, unique::*,
+    waiting::*,
 };
 use crate::stage::ms;
 

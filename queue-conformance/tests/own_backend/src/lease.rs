@@ -53,6 +53,9 @@ impl State {
         delivery.failure = stored.failure.clone();
         delivery.age = Some(token.leased_at().since(stored.pushed));
         delivery.last_attempt = stored.attempts >= max_attempts;
+        delivery.state = Some(stored.state.clone())
+            .filter(|state| !state.is_empty())
+            .map(Box::new);
         delivery
     }
 }
@@ -73,6 +76,9 @@ impl State {
         let max_attempts = self.config.max_attempts;
         let stored = self.stored(id);
         stored.lease = None;
+        if let Some(state) = &settlement.state {
+            stored.state = Bytes::clone(state);
+        }
         if let retry @ Disposition::Retry { .. } = &settlement.disposition {
             stored.failure = retry.failure().map(str::to_owned);
         }
@@ -146,6 +152,9 @@ impl State {
         stored.lease = Some((receipt.token, new));
         if extension.progress.is_some() {
             stored.progress.clone_from(&extension.progress);
+        }
+        if let Some(state) = &extension.state {
+            stored.state = state.clone();
         }
         Extended::Extended
     }

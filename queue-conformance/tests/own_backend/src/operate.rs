@@ -66,7 +66,7 @@ impl State {
     pub(crate) fn dead_letters(&self, page: Page) -> Paged<DeadLetter> {
         let after = page.after.map_or(0, Cursor::get);
         let rest = || self.dead.range((Excluded(after), Unbounded));
-        let sizes = rest().map(|(_, letter)| letter.body.len() + letter.headers.size());
+        let sizes = rest().map(|(_, letter)| letter.size());
         let count = limits::fitting(sizes, page.limit);
         let last = rest().take(count).last();
         Paged::new(
@@ -80,7 +80,8 @@ impl State {
         let Some(letter) = self.take_dead(id) else {
             return Revived::NotFound;
         };
-        let stored = Stored::new(letter.body, letter.headers, letter.pushed_at);
+        let mut stored = Stored::new(letter.body, letter.headers, letter.pushed_at);
+        stored.state = letter.state.unwrap_or_default();
         self.messages.insert(id, stored);
         self.join(id, now);
         self.counters.revived += 1;

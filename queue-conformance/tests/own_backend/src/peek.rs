@@ -50,6 +50,7 @@ impl State {
             self.standing(place, id, left),
         );
         peeked.failure = stored.failure.clone();
+        peeked.state = Some(stored.state.clone()).filter(|state| !state.is_empty());
         peeked.time_to_live = stored.end.map(|(end, then)| TimeToLive {
             limit: end.since(now),
             then,
@@ -73,7 +74,8 @@ impl State {
                     (None, Some(left)) => self.standing(Place::Delayed, id, left),
                     (None, None) => Standing::Ready,
                 },
-            );
+            )
+            .with_state_size(stored.state.len());
         }
         if let Some(letter) = self.dead.values().find(|letter| letter.id == id) {
             return Found::dead(
@@ -82,7 +84,8 @@ impl State {
                 letter.failure.clone(),
                 letter.pushed_at,
                 letter.died_at,
-            );
+            )
+            .with_state_size(letter.state.as_ref().map_or(0, Bytes::len));
         }
         match self.results.get(&id) {
             Some((end, result)) if now < *end => Found::Done(result.clone()),

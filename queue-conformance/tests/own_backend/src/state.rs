@@ -20,6 +20,8 @@ pub(crate) struct Stored {
     pub(crate) holder: Option<Holder>,
     /// The progress that the holder reported last (L19).
     pub(crate) progress: Option<Bytes>,
+    /// What a holder stored with the message (L21); empty for nothing.
+    pub(crate) state: Bytes,
     /// When its time to live is over, and what becomes of it then (L17).
     pub(crate) end: Option<(Timestamp, Outdated)>,
 }
@@ -37,13 +39,14 @@ impl Stored {
             lease: None,
             holder: None,
             progress: None,
+            state: Bytes::new(),
             end: None,
         }
     }
 
-    /// Bytes of body and headers.
+    /// Bytes of body, headers and state.
     pub(crate) fn size(&self) -> usize {
-        self.body.len() + self.headers.size()
+        self.body.len() + self.headers.size() + self.state.len()
     }
 }
 
@@ -190,6 +193,7 @@ impl State {
             DeadLetter::new(id, stored.body, reason, stored.attempts, stored.pushed, now);
         letter.headers = stored.headers;
         letter.failure = stored.failure;
+        letter.state = Some(stored.state).filter(|state| !state.is_empty());
         self.dead.insert(self.deaths, letter);
         self.trim();
     }

@@ -35,6 +35,9 @@ async fn list(backend: &dyn Backend, queue: &str, limit: usize, output: &Output)
             "died_at_ms": letter.died_at,
         });
         add_bytes(&mut value, "body", &letter.body);
+        if let Some(state) = &letter.state {
+            add_bytes(&mut value, "state", state);
+        }
         value
     });
     output.show(&values.collect::<Vec<Value>>(), || {

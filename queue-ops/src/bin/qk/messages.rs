@@ -7,7 +7,9 @@ use queue_core::{
     Peeked, Place, Receipt, Rescheduled, Settled, Settlement, Standing, limits, millis_ceil,
     sanitized,
 };
-use queue_ops::{ShellCommand, counted, duration_in_words as words, standing_in_words};
+use queue_ops::{
+    ShellCommand, counted, duration_in_words as words, standing_in_words, state_in_words,
+};
 use serde_json::{Value, json};
 
 use crate::{
@@ -62,6 +64,9 @@ fn as_json(message: &Peeked, no_bodies: bool) -> Value {
     if !no_bodies {
         add_bytes(&mut value, "body", &message.message.body);
     }
+    if let Some(state) = message.state.as_ref().filter(|_| !no_bodies) {
+        add_bytes(&mut value, "state", state);
+    }
     value
 }
 
@@ -105,6 +110,7 @@ pub(crate) async fn show(
             age,
             failure,
             standing: place,
+            state_size,
             ..
         } => {
             let failure = failure
@@ -112,25 +118,28 @@ pub(crate) async fn show(
                 .map(|failure| format!("; last failure: {}", sanitized(failure)));
             let failure = failure.unwrap_or_default();
             format!(
-                "{}; pushed {} ago, {}{failure}",
+                "{}; pushed {} ago, {}{failure}{}",
                 standing(place),
                 words(*age),
-                counted((*attempts).into(), "attempt")
+                counted((*attempts).into(), "attempt"),
+                state_in_words(*state_size)
             )
         }
         Found::Dead {
             attempts,
             reason,
             failure,
+            state_size,
             ..
         } => {
             let failure = failure
                 .as_deref()
                 .map(|failure| format!(": {}", sanitized(failure)));
             format!(
-                "dead after {}: {reason}{}",
+                "dead after {}: {reason}{}{}",
                 counted((*attempts).into(), "attempt"),
-                failure.unwrap_or_default()
+                failure.unwrap_or_default(),
+                state_in_words(*state_size)
             )
         }
         Found::Done(result) => format!("done: {}", body(result)),

@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use queue_core::{
-    Delivery, Inserted, MessageId, Peeked, Push, Pushed, QueueKind, Receipt, Settled, Settlement,
+    Delivery, Extended, Inserted, MessageId, Peeked, Push, Pushed, QueueKind, Receipt, Settled,
+    Settlement,
     call::{Answer, Call},
 };
 
@@ -56,6 +57,10 @@ impl<'a> Facts<'a> {
                     self.add(id, entry(span, at), what);
                     if let Some(progress) = &extension.progress {
                         self.add(id, entry(span, at), What::Reported(token, progress, answer));
+                    }
+                    if let Some(state) = &extension.state {
+                        let took_effect = answer.map(|answer| answer == Extended::Extended);
+                        self.add(id, entry(span, at), What::Stored(state, took_effect));
                     }
                 }
             }
@@ -203,6 +208,10 @@ impl<'a> Facts<'a> {
             let settled = settled.get(at).copied();
             let what = What::Settled(token, &settlement.disposition, settled);
             self.add(id, entry(span, at), what);
+            if let Some(state) = &settlement.state {
+                let took_effect = settled.map(|settled| settled != Settled::LeaseLost);
+                self.add(id, entry(span, at), What::Stored(state, took_effect));
+            }
         }
     }
 

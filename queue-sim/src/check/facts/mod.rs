@@ -87,6 +87,8 @@ pub(in crate::check) enum What<'a> {
     Extended(Token, u64, Option<Extended>),
     /// Progress was reported under the lease with this token.
     Reported(Token, &'a Bytes, Option<Extended>),
+    /// A state was stored, if the call took effect.
+    Stored(&'a Bytes, Option<bool>),
     Cancelled(Option<Cancelled>),
     Rescheduled(Due, Option<Rescheduled>),
     Evicted,

@@ -25,6 +25,7 @@ mod outdating;
 mod peeking;
 mod progress;
 mod rotating;
+mod states;
 mod sums;
 mod waiting;
 
@@ -78,6 +79,7 @@ pub(super) fn check(facts: &Facts<'_>, found: &mut Vec<Found>) {
         bounded::check(facts, found);
     }
     distinct::check(facts, found);
+    states::check(facts, found);
     progress::check(facts, found);
     waiting::check(facts, found);
 }

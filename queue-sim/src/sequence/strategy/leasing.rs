@@ -11,7 +11,7 @@ use queue_core::{
     Disposition, Extension, Holder, KeptResult, MessageId, Page, Place, Push, QueueKind, Receipt,
     Settlement, TimeToLive, Token,
     call::Call,
-    limits::{MAX_BATCH, MAX_HOLDER, MAX_PROGRESS},
+    limits::{MAX_BATCH, MAX_HOLDER, MAX_PROGRESS, MAX_STATE},
 };
 
 use super::{
@@ -26,11 +26,7 @@ pub(super) fn leasing() -> impl Strategy<Value = Call> {
         16 => settlements().prop_map(Call::Settle),
         6 => (settlements(), count(), lease_time(), holder())
             .prop_map(|(batch, max, lease_time, holder)| Call::SettleAndLease(batch, max, lease_time, holder)),
-        5 => (receipts(), option::of(select(vec![1, 20, MAX_PROGRESS])), lease_time()).prop_map(|(batch, length, lease_time)| {
-            let progress = length.map(|length| Bytes::from(vec![b'%'; length]));
-            let extension = |receipt| { let mut extension = Extension::from(receipt); extension.progress = progress.clone(); extension };
-            Call::Extend(batch.into_iter().map(extension).collect(), lease_time)
-        }),
+        5 => (receipts(), option::of(select(vec![1, 20, MAX_PROGRESS])), state(), lease_time()).prop_map(extend),
         5 => ids().prop_map(Call::Find),
         4 => pages().prop_map(Call::DeadLetters),
         4 => ids().prop_map(Call::Revive),
@@ -90,9 +86,35 @@ fn receipts() -> impl Strategy<Value = Vec<Receipt>> {
     prop_oneof![30 => vec(receipt(), 1..=4), 1 => Just(Vec::new())]
 }
 
+fn extend(
+    (batch, length, state, lease_time): (Vec<Receipt>, Option<usize>, Option<Bytes>, Duration),
+) -> Call {
+    let progress = length.map(|length| Bytes::from(vec![b'%'; length]));
+    let extension = |receipt| {
+        let mut extension = Extension::new(receipt);
+        extension.progress.clone_from(&progress);
+        extension.state.clone_from(&state);
+        extension
+    };
+    Call::Extend(batch.into_iter().map(extension).collect(), lease_time)
+}
+
+/// None, none in place of the last one, or a state: of one byte, or as long as a state may be.
+fn state() -> impl Strategy<Value = Option<Bytes>> {
+    let length = prop_oneof![2 => Just(0), 6 => Just(1), 1 => Just(MAX_STATE)];
+    let letter = select(vec![b'a', b'b']);
+    let state = (length, letter).prop_map(|(length, letter)| vec![letter; length].into());
+    option::weighted(0.4, state)
+}
+
 fn settlements() -> impl Strategy<Value = Vec<Settlement>> {
-    let settlement = (receipt(), disposition());
-    let settlement = settlement.prop_map(|(receipt, end)| Settlement::new(receipt, end));
+    let settlement = (receipt(), disposition(), state());
+    let settlement = settlement.prop_map(|(receipt, end, state)| {
+        let state = state.filter(|_| !end.is_ack());
+        let mut settlement = Settlement::new(receipt, end);
+        settlement.state = state.map(Box::new);
+        settlement
+    });
     prop_oneof![30 => vec(settlement, 1..=4), 1 => Just(Vec::new())]
 }
 

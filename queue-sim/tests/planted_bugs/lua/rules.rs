@@ -130,6 +130,23 @@ edits! {
         "leasing/extend": "      answers[k] = 'l'\n" =>
             "      answers[k] = 'l'\n      if progress[k] then report(members[k], progress[k]) end\n";
     }
+    STATE_IGNORES_THE_TOKEN {
+        "leasing/settle": "      answers[k] = 'l'\n" => "      answers[k] = 'l'
+      local stale = sub(members[k], 1, 7)
+      local its = own_states[k] and call('HGET', FRAMES, stale)
+      if its and is_valid(its, stale) then keep_state(stale, its, own_states[k]) end\n";
+    }
+    SETTLEMENT_LOSES_THE_STATE {
+        "leasing/settle": "frame = state and keep_state(id, frame, state) or frame" =>
+            "frame = keep_state(id, frame, state or '')";
+    }
+    EXTENSION_LOSES_THE_STATE {
+        "leasing/extend": "keep_state(id, frame, own_states[k])" => "keep_state(id, frame, '')";
+    }
+    REVIVAL_LOSES_THE_STATE {
+        "leasing/dead_letters": "call('HSET', FRAMES, id, frame)" => "local at, from = after_state(frame)
+      call('HSET', FRAMES, id, sub(frame, 1, at - 1) .. sub(frame, from))";
+    }
     FIND_SHOWS_THE_EXPIRED {
         "leasing/find": "local live = deadline > now" => "local live = true";
         "leasing/find": "    reclaim()\n" => "";
