@@ -112,7 +112,7 @@ pub(crate) struct Frame {
     pub(crate) priority: Option<i16>,
     /// The key of its group, on a grouped queue.
     pub(crate) group: Option<Bytes>,
-    /// What a holder stored with it (L21).
+    /// The state that a holder stored with the message (L21).
     pub(crate) state: Option<Bytes>,
     /// The length of the state, also if the frame was cut in front of it.
     pub(crate) state_size: usize,

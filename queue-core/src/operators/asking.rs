@@ -7,11 +7,11 @@ use crate::{Backend, Error, Result};
 
 /// Asks the worker whose record has this key to do something. Returns its record.
 ///
-/// It obeys at its next beat, within ten seconds, if it is a worker that registers. A worker has a key of its own in each
-/// run, so a wish never reaches the next one.
+/// A worker that registers obeys at its next beat, within ten seconds. A worker has a key of its own in each run, so a wish
+/// never reaches the next run.
 ///
-/// The wish is a record of the list `qk-wishes`. The worker looks there only if somebody has replaced its own record since
-/// its last beat, as this does; so a worker without a wish makes no call more. Whoever may push to `qk-workers` and
+/// The wish is a record of the list `qk-wishes`. The worker looks there only if its own record was replaced since its last
+/// beat, as this call does. So a worker without a wish makes no call more. A user who may push to `qk-workers` and
 /// `qk-wishes` may stop workers: with rights by queue, give programs no right to push to `qk-wishes`.
 ///
 /// # Errors

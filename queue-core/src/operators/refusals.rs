@@ -61,7 +61,7 @@ impl RefusalRecord {
         }
     }
 
-    /// Who asks for which queue: the next process of a program takes the place of the last one on its host.
+    /// The queue, and the program that asks for it: the next process of a program takes the place of the last one on its host.
     fn asker(&self) -> (&str, &str, &str) {
         let process = self.holder.rfind("process ").unwrap_or(0);
         (&self.queue, &self.program, &self.holder[..process])

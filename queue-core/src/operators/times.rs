@@ -67,7 +67,7 @@ impl TimesHistogram {
 pub struct TimesMinute {
     /// Handlings that ended.
     pub handled: u64,
-    /// Those of them that failed.
+    /// Handlings that failed, among them.
     pub failed: u64,
     /// From the push, or the due time, to the first delivery.
     pub wait: TimesHistogram,
@@ -132,7 +132,7 @@ impl TryFrom<Vec<u64>> for TimesMinute {
     }
 }
 
-/// What a worker writes of one type of job on one queue, in place of what it wrote before.
+/// The record of a worker for one type of job on one queue. A later record replaces it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct TimesRecord {

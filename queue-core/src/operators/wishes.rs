@@ -1,4 +1,4 @@
-//! What operators want of running workers.
+//! Wishes of operators for running workers.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::{OperatorsList, OperatorsRecord};
 use crate::{Backend, Result};
 
-/// What an operator wants of a worker.
+/// An operator's wish for a worker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
@@ -26,7 +26,7 @@ pub enum WorkerWish {
 pub struct WishRecord {
     /// The key of the worker's record.
     pub worker: String,
-    /// What it shall do.
+    /// The wish.
     pub wish: WorkerWish,
 }
 

@@ -37,15 +37,15 @@ pub struct WorkerRecord {
     /// asked.
     #[serde(default)]
     pub key: String,
-    /// What it does.
+    /// Its state.
     #[serde(default)]
     pub state: WorkerState,
-    /// What it was asked to do since its last beat.
+    /// The wish that came since its last beat.
     #[serde(default)]
     pub asked: Option<WorkerWish>,
 }
 
-/// What a worker does.
+/// The state of a worker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]

@@ -93,7 +93,7 @@ impl Found {
         }
     }
 
-    /// With a state of this many bytes, if it is present or dead.
+    /// Sets the length of the state, of a message that is present or dead.
     pub fn with_state_size(mut self, bytes: usize) -> Self {
         match &mut self {
             Self::Present { state_size, .. } | Self::Dead { state_size, .. } => *state_size = bytes,

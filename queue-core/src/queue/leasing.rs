@@ -87,7 +87,7 @@ pub trait Leasing: Debug + Send + Sync + 'static {
     /// # Errors
     ///
     /// `Invalid` for an empty batch, more than 128 entries, a delay that is too long, a state of more than 64 KiB, or an
-    /// ack with a state: then no lease was settled.
+    /// ack with a state. No lease was settled then.
     async fn settle(&self, settlements: &[Settlement]) -> Result<Vec<Settled>>;
 
     /// [`settle`](Self::settle), then [`lease`](Self::lease), in one round trip where the backend

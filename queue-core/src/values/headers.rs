@@ -51,7 +51,7 @@ impl Headers {
     /// Bytes of all names and values.
     #[inline]
     pub fn size(&self) -> usize {
-        // Most messages have none, and whoever has a batch of them asks each.
+        // Most messages have none, and a push asks for the size of each message.
         match self.0.is_none() {
             true => 0,
             false => self.added_up(),

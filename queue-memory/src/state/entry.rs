@@ -58,7 +58,7 @@ pub(crate) struct Past {
     pub(crate) pushed: Timestamp,
     /// Why the last retry said that it failed (L14).
     pub(crate) failure: Option<String>,
-    /// What a holder stored with the message (L21); empty for nothing.
+    /// The state that a holder stored with the message (L21); empty for none.
     pub(crate) state: Bytes,
 }
 
@@ -124,7 +124,7 @@ impl StoredMessage {
         past.and_then(|past| past.failure.clone())
     }
 
-    /// What a holder stored with the message (L21).
+    /// The state that a holder stored with the message (L21).
     #[inline]
     pub(crate) fn state(&self) -> Option<&Bytes> {
         let past = self.past.as_ref()?;

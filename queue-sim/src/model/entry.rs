@@ -20,7 +20,7 @@ pub(super) struct ModelEntry {
     pub(super) pushed: u64,
     /// The reason that its last retry gave.
     pub(super) failure: Option<String>,
-    /// What a holder stored with it (L21); empty for nothing.
+    /// The state that a holder stored with the message (L21); empty for none.
     pub(super) state: Bytes,
     /// Attempts spent, including the current one.
     pub(super) attempts: u32,

@@ -20,7 +20,7 @@ pub(crate) struct Stored {
     pub(crate) holder: Option<Holder>,
     /// The progress that the holder reported last (L19).
     pub(crate) progress: Option<Bytes>,
-    /// What a holder stored with the message (L21); empty for nothing.
+    /// The state that a holder stored with the message (L21); empty for none.
     pub(crate) state: Bytes,
     /// When its time to live is over, and what becomes of it then (L17).
     pub(crate) end: Option<(Timestamp, Outdated)>,
