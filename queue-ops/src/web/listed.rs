@@ -2,7 +2,7 @@
 
 use std::{cmp::Ordering, time::Duration};
 
-use queue_core::{Counters, Error, QueueInfo};
+use queue_core::{Counters, Error, QueueInfo, is_operators_list};
 
 use crate::{Rates, Sample, Severity, duration_in_words as words};
 
@@ -166,10 +166,13 @@ fn finding(info: &QueueInfo, stands: Duration) -> Option<(Severity, String)> {
 }
 
 /// Keeps the queues whose name has this text, in either case, and sorts them. Queues that are alike are sorted by name.
+/// Lists for operators are last in every order.
 pub(super) fn search(rows: &mut Vec<Row>, text: &str, order: Order) {
     let text = text.trim().to_ascii_lowercase();
     rows.retain(|row| row.info.name.as_str().to_ascii_lowercase().contains(&text));
+    let is_list = |row: &Row| is_operators_list(&row.info.name);
     rows.sort_by(|one, other| {
+        let lists = is_list(one).cmp(&is_list(other));
         let names = one.info.name.cmp(&other.info.name);
         let ordered = order.by.compare(one, other);
         let (ordered, names) = match (order.is_reversed, order.by) {
@@ -177,11 +180,11 @@ pub(super) fn search(rows: &mut Vec<Row>, text: &str, order: Order) {
             (true, _) => (ordered.reverse(), names),
             (false, _) => (ordered, names),
         };
-        ordered.then(names)
+        lists.then(ordered).then(names)
     });
 }
 
-/// The numbers of all queues of a list together.
+/// The numbers of all queues of a list together, without lists for operators.
 #[derive(Debug, Default)]
 pub(super) struct Totals {
     pub(super) queues: u64,
@@ -197,7 +200,7 @@ pub(super) struct Totals {
 impl Totals {
     pub(super) fn of(rows: &[Row]) -> Self {
         let mut totals = Self::default();
-        for row in rows {
+        for row in rows.iter().filter(|row| !is_operators_list(&row.info.name)) {
             totals.queues += 1;
             totals.with_findings += u64::from(row.finding.is_some());
             if let Some(counters) = row.info.counters {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use queue_core::{Leasing, Queues};
+use queue_core::{Leasing, Overflow, Queues};
 
 use crate::site::{Site, TOKEN, attributes, bury, push, rows, words};
 
@@ -139,6 +139,26 @@ async fn totals_are_of_all_queues_that_match_with_separators() {
         assert!(some.starts_with(&expected), "{some}");
         let shown = rows(&site.page("/?search=orders").await);
         assert_eq!((&*shown[0][0], &*shown[0][3]), ("paused", "1,500"));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn lists_for_operators_come_last_and_are_not_added_up() {
+    for (site, findings) in sites() {
+        fill(&site).await;
+        let workers = site.queues.bounded("qk-workers", 10);
+        let workers = workers.open::<u64>().await.unwrap();
+        for number in 0..5 {
+            let _pushed = workers.push(&number, Overflow::Reject).await.unwrap();
+        }
+        tokio::time::sleep(Duration::from_secs(11)).await;
+        for sort in ["finding", "name", "-name", "-ready", "oldest"] {
+            let shown = names(&site, &format!("/?sort={sort}")).await;
+            assert_eq!((shown.len(), &*shown[3]), (4, "qk-workers"), "{sort}");
+        }
+        let page = words(&site.page("/").await);
+        let totals = format!("3 queues {findings} with findings 1,543 ready");
+        assert!(page.contains(&totals), "{page}");
     }
 }
 

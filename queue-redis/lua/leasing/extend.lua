@@ -2,8 +2,8 @@
 -- KEYS[…] the queue's keys, see `{kind}/queue`
 -- ARGV[1], ARGV[2] see `lib/call`
 -- ARGV[3] lease_time: in ms
--- ARGV[4 …] leases: id and token (14 bytes) each, as in LEASES. If the holder reports a progress, or stores a state, then
---   the length of the state (4 bytes; NO_STATE for none), the state, and the progress
+-- ARGV[4 …] leases: id and token (14 bytes) each, as in LEASES. If the holder reports a progress, or stores a state,
+--   then the length of the state (4 bytes; NO_STATE for none), the state, and the progress
 -- Returns one letter for each lease: d extended, l lost.
 -- needs: ARRIVALS, FRAMES, LEASES, META, flags, holders, is_valid, keep_state, lower_next_due, reclaim, split_batches
 -- needs: wake_up

@@ -1,6 +1,6 @@
 -- call: the beginning of every script.
--- ARGV[1] the time in ms since 1970 if a clock is injected; '' for the server's clock; 'read' for the server's clock and
---         a caller who may not write
+-- ARGV[1] the time in ms since 1970 if a clock is injected; '' for the server's clock; 'read' for the server's clock
+--   and a caller who may not write
 -- ARGV[2] the configuration that the caller's handle was opened with
 -- Returns, instead of the script's own result: nil if the queue does not exist. Then nothing was done.
 -- Errors: QKCONFIG  the queue is stored with another kind or layout. Nothing was done.
@@ -27,9 +27,9 @@ local now_text = string.format('%d', now)
 
 --- @part "read_only"
 -- The first write of a verb that only reads. It removes nothing; `lib/config` gives the reason. If the server refuses
--- writes for now, or the caller may not write, the verb does not reclaim, and replies with the stored state. A replica's
--- refusal is an error, because its data may be old: the error leads the client to the primary. Other errors are raised,
--- too.
+-- writes for now, or the caller may not write, the verb does not reclaim, and replies with the stored state. The
+-- refusal of a replica is an error, because its data may be old: the error leads the client to the primary. Other
+-- errors are raised, too.
 -- needs: ARRIVALS, META
 -- gives: meta, writable
 local writable = ARGV[1] ~= 'read'
