@@ -343,10 +343,12 @@ impl<'a> Facts<'a> {
 
     /// Whether the call is a wait for which a message may have been leased that its answer does not show. The client
     /// gives such a message back, or its lease expires (L8). Where the executions are known, they show such a lease.
+    /// Recipes hand over no messages, and their tokens do not tell the order.
     pub(in crate::check) fn may_bring_too_late(&self, done: &Done<'_>) -> bool {
         let brings = matches!(done.answer, Some(Answer::Leased(leased)) if !leased.is_empty());
         let is_wait = matches!(done.record.call, Call::WaitToLease(..));
-        is_wait && !brings && !self.case.history.has_truth
+        let history = &self.case.history;
+        is_wait && !brings && !history.has_truth && history.tokens_tell_order
     }
 
     /// Whether the message may have been leased to a wait that did not bring it, and given back, before `until`. Then it
