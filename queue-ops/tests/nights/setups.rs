@@ -379,10 +379,14 @@ pub(crate) async fn register_at(queues: &Queues, queue: &str, process: u32, beat
 
 /// Leases as many as there may be, for this process.
 pub(crate) async fn lease_as(queue: &dyn Leasing, process: u32, time: Duration) -> usize {
+    leased_by(queue, process, time).await.len()
+}
+
+pub(crate) async fn leased_by(queue: &dyn Leasing, process: u32, time: Duration) -> Vec<Delivery> {
     let holder = Holder::new(format!("vm, process {process}")).unwrap();
     let many = 100.try_into().unwrap();
     let leased = queue.settle_and_lease(&[], many, time, Some(holder)).await;
-    leased.unwrap().1.deliveries.len()
+    leased.unwrap().1.deliveries
 }
 
 async fn lease(queue: &dyn Leasing, count: usize) -> usize {
