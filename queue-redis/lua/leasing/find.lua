@@ -9,8 +9,9 @@
 -- - x dead: record, with the frame without content, 0
 -- - k done: result, 0
 -- - g gone, n never existed: '', 0
--- needs: BATCH_LEASES, DEAD, DELAYED, FRAMES, HEAD, LEASES, RECORD, RESULTS, RESULT_ENDS, WITH_PAST, accepted
--- needs: acked_of, frame_in_ready, frame_of, frames_of, has_index, id_in, is_valid, place_of, reclaim, writable
+-- needs: BATCH_LEASES, DEAD, DELAYED, FRAMES, LEASES, RECORD, RESULTS, RESULT_ENDS, accepted
+-- needs: acked_of, after_state, frame_in_ready, frame_of, frames_of, has_index, id_in, is_valid, place_of, reclaim
+-- needs: writable
 --- @include "lib/call"
 --- @include "{kind}/queue"
 --- @include "lib/call#read_only"
@@ -30,13 +31,7 @@ local function find()
       found[id] = { 'x', pack(RECORD, now, 'd', 0) .. id, 0, '' }
       return
     end
-    local length = HEAD + 1 -- a frame has at least one byte of content
-    if HEAD == 16 then -- a grouped queue: behind the whole key
-      length = length + byte(frame, HEAD) + 1
-    end
-    if byte(frame, 1) == WITH_PAST then
-      length = length + 13 + decode('>I2', frame, HEAD + 12)
-    end
+    local length = after_state(frame) -- a frame has at least one byte of content
     if byte(frame, length) == 3 then
       length = length + 4 -- a state is shown by its length
     end
