@@ -9,16 +9,13 @@ use std::{
     time::Duration,
 };
 
-use queue_core::{Backend, Result, Timestamp};
+use queue_core::{Backend, Error, Result, Timestamp};
 use queue_redis::{Builder, RedisBackend};
 pub(crate) use queue_testing::until::{until, within};
 use real_redis::Server;
 
 /// A bound of calls that no test reaches.
 const PATIENCE: Duration = Duration::from_secs(60);
-
-/// The pause between a failed call and the next.
-const PAUSE: Duration = Duration::from_millis(2);
 
 /// Longer than a busy machine takes to connect or to answer, and short enough to give a silent connection
 /// up. With the default of 3 s, a server without a processor for that time would fail unrelated tests.
@@ -82,16 +79,7 @@ where
     T: Send,
     F: Future<Output = Result<T>> + Send,
 {
-    within("the server answers", async {
-        loop {
-            match call().await {
-                Ok(answer) => return answer,
-                Err(error) => assert!(error.is_transient(), "{error:?}"),
-            }
-            tokio::time::sleep(PAUSE).await;
-        }
-    })
-    .await
+    queue_testing::until::at_last(call, Error::is_transient).await
 }
 
 /// Has the server run an administrator's command.
