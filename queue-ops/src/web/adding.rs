@@ -115,8 +115,7 @@ pub(super) async fn add(
     let queue = name(&queue)?;
     let done = push(&web, &queue, added).await;
     let outcome = done.as_ref().map(|id| format!("#{id}"));
-    let outcome = outcome.map_err(Error::clone);
-    web.note(&operator, format!("push {queue}"), &outcome).await;
+    web.note(&operator, format!("push {queue}"), outcome).await;
     let id = done?.to_string();
     Ok(back(frame.to(&["queues", queue.as_str(), "messages", &id])))
 }

@@ -113,7 +113,8 @@ pub(super) async fn act(
     if !action.rule.is_empty() {
         what.push_str(&format!(": {}", action.rule));
     }
-    web.note(&operator, what, &done).await;
+    let outcome = done.as_ref().map(String::clone);
+    web.note(&operator, what, outcome).await;
     done?;
     Ok(back(frame.to(&["schedules"])))
 }

@@ -108,8 +108,7 @@ pub(super) async fn act(
     let holder = done.as_deref().unwrap_or(&action.worker);
     let what = format!("{} worker {holder}", action.action);
     let outcome = done.as_ref().map(|_| "asked".to_owned());
-    let outcome = outcome.map_err(Error::clone);
-    web.note(&operator, what, &outcome).await;
+    web.note(&operator, what, outcome).await;
     done?;
     Ok(back(frame.to(&["workers"])))
 }
