@@ -60,7 +60,7 @@ pub(super) fn refused(view: &QueueView, nobody_leases: bool) -> Option<Finding> 
     })
 }
 
-/// What is stored and what is asked for, in words, and the settings that change that: none where they cannot be changed.
+/// The stored configuration and the one that is asked for, in words, and the settings that change that: none where they cannot be changed.
 fn wanted(
     view: &QueueView,
     record: &RefusalRecord,

@@ -144,7 +144,7 @@ pub(super) struct QueueView {
     pub(super) refusals: Vec<Listed<RefusalRecord>>,
 }
 
-/// What is read of a queue, beside the queue.
+/// The bounds and lists with which a queue is read.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Reading<'a> {
     pub(super) lists: &'a Lists,
@@ -152,7 +152,7 @@ pub(super) struct Reading<'a> {
     pub(super) most: usize,
 }
 
-/// The lists for operators, which are of all queues. What cannot be read is missing: a diagnosis needs none of it.
+/// The lists for operators, which are of all queues. A list that cannot be read is empty: a diagnosis needs none.
 #[derive(Debug)]
 pub(super) struct Lists {
     workers: Vec<WorkerInfo>,

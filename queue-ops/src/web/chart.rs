@@ -19,7 +19,7 @@ const EDGES: (f64, f64, f64, f64) = (50.0, 330.0, 14.0, 150.0);
 /// Rows of the table beside a chart.
 const ROWS: usize = 12;
 
-/// What the values of a chart are.
+/// The unit of a chart's values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Unit {
     /// Messages a second.
@@ -228,7 +228,7 @@ fn joined(piece: &[Option<String>]) -> String {
     points.join(" ")
 }
 
-/// What came in and went out as far as the rates go back, without axes: the numbers are beside it.
+/// The rates in and out as a line without axes, because the numbers are beside it.
 pub(super) fn sparkline(rates: &[Rates]) -> Markup {
     let now = rates.last().map_or_else(Timestamp::default, |last| last.at);
     let highest = rates.iter().flat_map(|one| [one.pushed, one.acked]);

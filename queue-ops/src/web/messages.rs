@@ -69,7 +69,7 @@ pub(super) async fn place(
     ))
 }
 
-/// What there is of a message, and what happens next.
+/// A sentence about the message, and one about what happens next.
 fn state_of(found: &Found) -> (String, &'static str) {
     match found {
         Found::Present {
@@ -120,7 +120,7 @@ fn state_of(found: &Found) -> (String, &'static str) {
     }
 }
 
-/// What happens next to a message in this place.
+/// The next event of a message in this place.
 const fn next_of(place: &Standing) -> &'static str {
     match place {
         Standing::Ready => "The next consumer that asks gets it.",

@@ -60,7 +60,7 @@ async fn a_user_who_may_only_read_looks_and_changes_nothing() {
         assert!(is_refused, "{command}: {said:?}");
     }
     assert_eq!(site.state("orders").await, Some(before));
-    // What it tried is no finding of others.
+    // Its refused calls are no findings of others.
     let said = site.run("why orders");
     assert!(!said.out.contains("viewer"), "{said:?}");
 }
@@ -77,7 +77,7 @@ async fn a_right_that_a_reader_lacks_is_named() {
         let reading = said.err.split("to look only").nth(1).expect("it says so");
         assert!(reading.to_lowercase().contains(name), "{said:?}");
     }
-    // One that only some calls need.
+    // A right that only some calls need.
     make_viewer(&site.server, &format!("{rules} -zcount"));
     let said = as_viewer(&site, "why orders");
     assert!(

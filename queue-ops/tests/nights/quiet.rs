@@ -180,7 +180,7 @@ async fn deploys(queues: &Queues, length: Duration, every: Duration) {
         process = start(queues, attempts, number, true).await.unwrap();
     }
     producer.await.unwrap();
-    // What was under way at a crash comes back, and then nothing is left.
+    // Messages that were leased at a crash come back, and then no message is left.
     let ends = async {
         while !seen.look(queues).await.is_empty() {
             sleep(every).await;

@@ -18,7 +18,7 @@ async fn why(queues: &Queues) -> Diagnosis {
     diagnose(&**queues.backend(), "orders").await.unwrap()
 }
 
-/// What `qk why` says of the refusal, if anything.
+/// The line of `qk why` about the refusal, if there is one.
 async fn refused(queues: &Queues) -> Option<(Severity, String)> {
     let diagnosis = why(queues).await;
     let mut found = diagnosis.findings.into_iter();
@@ -68,7 +68,7 @@ async fn play(queues: &Queues) {
     assert_eq!(line, "paused; 2 ready wait: `qk resume orders`");
     orders.queue().resume().await.unwrap();
 
-    // It asks for what is stored.
+    // The program asks for the stored configuration.
     other.reliable("orders").open::<u64>().await.unwrap();
     same.reliable("orders").open::<u64>().await.unwrap();
     assert_eq!(refused(queues).await, None);
@@ -149,7 +149,7 @@ async fn a_program_that_asks_for_another_kind_is_named() {
     );
 }
 
-/// Whoever may write to the list may write anything, or take its name.
+/// A user who may write to the list may write anything, or take its name.
 #[tokio::test(start_paused = true)]
 async fn a_hostile_list_of_refusals_does_no_harm() {
     let queues = Queues::new(MemoryBackend::starting_at(START));

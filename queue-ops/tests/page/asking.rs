@@ -1,4 +1,4 @@
-//! What the page asks of running workers and of schedules.
+//! Wishes of the page for running workers, and edits of schedules.
 
 use std::time::Duration;
 

@@ -9,7 +9,7 @@ struct Help {
     /// Its name, behind the name of the command that it is part of.
     path: &'static str,
     examples: &'static [&'static str],
-    /// What its status 1 means.
+    /// The meaning of its status 1.
     one: &'static str,
 }
 
@@ -325,7 +325,7 @@ mod tests {
             }
             let (examples, status) = (text.find("Examples:"), text.find("Status: 0"));
             assert!(examples.is_some() && examples < status, "{text}");
-            // Those of all commands are the last options, in one order.
+            // The options of all commands come last, in one order.
             let place = |option: &str| text.find(option).expect("it is there");
             let places = ["--url", "--json", "--recipe", "--help"].map(place);
             assert!(places.is_sorted(), "{text}");

@@ -81,7 +81,7 @@ pub(crate) fn draw(frame: &mut Frame<'_>, view: &mut View) {
     }
 }
 
-/// What is below the list: an error, or the filter, or which queues are shown.
+/// The line below the list: an error, or the filter, or which queues are shown.
 fn foot_text(view: &View) -> String {
     if let Some(error) = &view.error {
         return sanitized(error).into_owned();
