@@ -157,15 +157,14 @@ impl Web {
         let group = group.or_else(|| action.reason.clone());
         let group = group.map(|group| format!(" '{group}'")).unwrap_or_default();
         let what = format!("{} {queue}{message}{group}", action.action);
-        let outcome = done.as_ref().map(String::clone);
-        self.note(operator, what, outcome).await;
+        self.note(operator, what, done.as_deref()).await;
         done
     }
 
     /// Writes an action down.
-    pub(super) async fn note(&self, _: &Operator, action: String, done: Result<String, &Error>) {
+    pub(super) async fn note(&self, _: &Operator, action: String, done: Result<&str, &Error>) {
         let outcome = match done {
-            Ok(outcome) => outcome,
+            Ok(outcome) => outcome.to_owned(),
             Err(error) => with_sources(error),
         };
         let at = self.backend.now().await.unwrap_or_default();

@@ -115,6 +115,7 @@ pub(super) async fn add(
     let queue = name(&queue)?;
     let done = push(&web, &queue, added).await;
     let outcome = done.as_ref().map(|id| format!("#{id}"));
+    let outcome = outcome.as_deref().map_err(|error| *error);
     web.note(&operator, format!("push {queue}"), outcome).await;
     let id = done?.to_string();
     Ok(back(frame.to(&["queues", queue.as_str(), "messages", &id])))

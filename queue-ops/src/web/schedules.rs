@@ -113,8 +113,7 @@ pub(super) async fn act(
     if !action.rule.is_empty() {
         what.push_str(&format!(": {}", action.rule));
     }
-    let outcome = done.as_ref().map(String::clone);
-    web.note(&operator, what, outcome).await;
+    web.note(&operator, what, done.as_deref()).await;
     done?;
     Ok(back(frame.to(&["schedules"])))
 }

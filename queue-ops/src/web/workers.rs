@@ -107,7 +107,7 @@ pub(super) async fn act(
     let done = ask(&web, &action).await;
     let holder = done.as_deref().unwrap_or(&action.worker);
     let what = format!("{} worker {holder}", action.action);
-    let outcome = done.as_ref().map(|_| "asked".to_owned());
+    let outcome = done.as_ref().map(|_| "asked");
     web.note(&operator, what, outcome).await;
     done?;
     Ok(back(frame.to(&["workers"])))

@@ -30,10 +30,11 @@ pub async fn within<T>(what: &str, future: impl Future<Output = T>) -> T {
 /// # Panics
 ///
 /// At an error for which `is_transient` is false, and after a minute.
-pub async fn at_last<T, E, F>(call: impl Fn() -> F, is_transient: fn(&E) -> bool) -> T
+pub async fn at_last<T, E, F>(call: impl Fn() -> F + Send + Sync, is_transient: fn(&E) -> bool) -> T
 where
-    E: Debug,
-    F: Future<Output = Result<T, E>>,
+    T: Send,
+    E: Debug + Send,
+    F: Future<Output = Result<T, E>> + Send,
 {
     within("the server answers", async {
         loop {
