@@ -25,6 +25,7 @@ mod overlooked;
 mod partitioned;
 mod queue;
 mod spawn;
+mod steps;
 mod typed;
 mod values;
 
@@ -46,6 +47,7 @@ pub use self::{
     partitioned::Partitioned,
     queue::*,
     spawn::{Running, Spawn, Task, TokioSpawn},
+    steps::{ChildrenRecord, IdRun, Step, StepRecord, Steps},
     typed::*,
     values::*,
 };

@@ -7,12 +7,14 @@ use queue_core::{
 };
 use serde::{Serialize, de::DeserializeOwned};
 use tokio::{
-    sync::{mpsc, oneshot, watch},
+    sync::{mpsc, oneshot},
     time::Instant,
 };
 
 use super::{
+    job_state::JobState,
     lease::Lease,
+    queue_scope::QueueScope,
     stop::Stop,
     task_message::{ExtendRequest, TaskMessage},
 };
@@ -24,10 +26,9 @@ use super::{
 #[derive(Clone)]
 pub struct Context {
     lease: Arc<Lease>,
-    queue: Arc<str>,
+    scope: Arc<QueueScope>,
     cut_off: Option<Instant>,
     extender: LeaseExtender,
-    shutting_down: Arc<watch::Sender<bool>>,
 }
 
 /// The part that extends the lease when the handler asks for it.
@@ -45,23 +46,29 @@ pub(crate) enum LeaseExtender {
 impl Context {
     pub(crate) const fn new(
         lease: Arc<Lease>,
-        queue: Arc<str>,
+        scope: Arc<QueueScope>,
         cut_off: Option<Instant>,
         extender: LeaseExtender,
-        shutting_down: Arc<watch::Sender<bool>>,
     ) -> Self {
         Self {
             lease,
-            queue,
+            scope,
             cut_off,
             extender,
-            shutting_down,
         }
+    }
+
+    pub(crate) fn lease(&self) -> &Lease {
+        &self.lease
+    }
+
+    pub(crate) fn scope(&self) -> &QueueScope {
+        &self.scope
     }
 
     /// The worker's name for the message's queue.
     pub fn queue(&self) -> &str {
-        &self.queue
+        &self.scope.name
     }
 
     /// The message's id.
@@ -147,10 +154,10 @@ impl Context {
     /// and the errors of [`extend`](queue_core::Leasing::extend).
     pub async fn extend(&self, lease_time: Duration) -> Result<()> {
         limits::lease_millis(lease_time)?;
-        self.extend_with(lease_time, None).await
+        self.extend_with(lease_time, false).await
     }
 
-    async fn extend_with(&self, lease_time: Duration, state: Option<Bytes>) -> Result<()> {
+    async fn extend_with(&self, lease_time: Duration, stores_state: bool) -> Result<()> {
         match &self.extender {
             LeaseExtender::Worker { key, notes } => {
                 let (reply, answer) = oneshot::channel();
@@ -159,7 +166,7 @@ impl Context {
                     job,
                     entry,
                     lease_time,
-                    state,
+                    stores_state,
                     reply,
                 };
                 // The call goes through the loop, so that the call and the heartbeats take effect in a known
@@ -174,6 +181,9 @@ impl Context {
             }
             LeaseExtender::Nobody { lease_time: own } => {
                 self.lease.extended(Instant::now(), lease_time.max(*own));
+                if let Some(unstored) = self.lease.unstored_state().filter(|_| stores_state) {
+                    self.lease.with_state(|state| state.stored(&unstored));
+                }
                 Ok(())
             }
         }
@@ -236,11 +246,12 @@ impl Context {
     ///
     /// `Codec` if the state is not what JSON writes for a `T`: another version of the program may have stored it.
     pub fn state<T: DeserializeOwned>(&self) -> Result<Option<T>> {
-        let state = self.lease.state();
+        let state = self.lease.with_state(JobState::own)?;
         state.map(|state| Json::read(&state)).transpose()
     }
 
-    /// Sets the state of the message, in JSON of up to 64 KiB (L21). It costs no call.
+    /// Sets the state of the message, in JSON of up to 64 KiB with the results of all [steps](Self::step) (L21). It
+    /// costs no call.
     ///
     /// A settlement stores the state, in one step: a retry, a defer, or the release of a shutdown. After an ack
     /// nothing is left of it. **If the process dies, or the lease is lost, the state is lost**, and the next attempt
@@ -248,12 +259,10 @@ impl Context {
     ///
     /// # Errors
     ///
-    /// `Invalid` if the value is too large, or JSON cannot write it.
+    /// `Invalid` if the value is too large, or JSON cannot write it, or its first field is `qk-steps`.
     pub fn set_state<T: Serialize + ?Sized>(&self, state: &T) -> Result<()> {
         let state = Json::write(state)?;
-        limits::check_state(state.len())?;
-        self.lease.set_state(state, false);
-        Ok(())
+        self.lease.with_state(|own| own.set_own(state))
     }
 
     /// Stores the state of the message now, in JSON of up to 64 KiB (L21): once this returns, each later attempt has
@@ -264,34 +273,47 @@ impl Context {
     ///
     /// # Errors
     ///
-    /// `Invalid` if the value is too large, or JSON cannot write it, or the queue is a recipe, which has no states;
-    /// `LeaseLost` if the lease has ended, and nothing is stored: give up the work; and the errors of
-    /// [`extend`](queue_core::Leasing::extend).
+    /// Those of [`set_state`](Self::set_state); `Invalid` if the queue is a recipe, which has no states; `LeaseLost` if
+    /// the lease has ended, and nothing is stored: give up the work; and the errors of
+    /// [`extend`](queue_core::Leasing::extend). After an error that is transient, the state is set as `set_state` sets it.
     pub fn save_state<'a, T: Serialize + ?Sized>(
         &'a self,
         state: &T,
     ) -> impl Future<Output = Result<()>> + Send + use<'a, T> {
         // The future does not borrow the value, which need not be `Sync`.
-        let state = Json::write(state);
-        async move { self.save(state?).await }
+        let set = self.set_state(state);
+        async move {
+            set?;
+            self.store_state().await
+        }
     }
 
-    async fn save(&self, state: Bytes) -> Result<()> {
-        limits::check_state(state.len())?;
+    /// Stores the state as it is when the call is sent.
+    pub(crate) async fn store_state(&self) -> Result<()> {
         let lease_time = self.remaining().max(Duration::from_millis(1));
-        self.extend_with(lease_time, Some(state.clone())).await?;
-        self.lease.set_state(state, true);
-        Ok(())
+        let stored = self.extend_with(lease_time, true).await;
+        if let Err(error) = &stored
+            && !error.is_transient()
+        {
+            // A settlement with a refused state would be refused, too.
+            self.lease.with_state(JobState::forget_unstored);
+        }
+        stored
     }
 
-    /// Takes the state of the message away, as [`set_state`](Self::set_state) sets one.
-    pub fn clear_state(&self) {
-        self.lease.set_state(Bytes::new(), false);
+    /// Takes the state of the message away, as [`set_state`](Self::set_state) sets one. The results of
+    /// [steps](Self::step) stay.
+    ///
+    /// # Errors
+    ///
+    /// `Codec` if the state has steps that this version cannot read.
+    pub fn clear_state(&self) -> Result<()> {
+        self.lease.with_state(|own| own.set_own(Bytes::new()))
     }
 
     /// Whether the worker's shutdown has begun. The handler has the [drain](crate::Worker::drain) time to finish.
     pub fn is_shutting_down(&self) -> bool {
-        *self.shutting_down.borrow()
+        *self.scope.shutting_down.borrow()
     }
 
     /// Waits until the worker's shutdown begins. A handler that waits for long, for a client or a stream, races its
@@ -299,7 +321,7 @@ impl Context {
     /// [`Failure::defer`](crate::Failure::defer), which costs the message no attempt. [`stopped`](Self::stopped) comes
     /// only when the drain is over.
     pub async fn shutting_down(&self) {
-        let mut stop_signal = self.shutting_down.subscribe();
+        let mut stop_signal = self.scope.shutting_down.subscribe();
         // The sender lives in this context.
         let _ = stop_signal.wait_for(|begun| *begun).await;
     }
@@ -322,7 +344,7 @@ impl Context {
 impl fmt::Debug for Context {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Context")
-            .field("queue", &self.queue)
+            .field("queue", &self.scope.name)
             .field("receipt", &self.receipt())
             .field("attempt", &self.attempt())
             .field("deadline", &self.deadline())

@@ -59,6 +59,11 @@ pub(crate) enum Event<'a> {
     Told { lease: &'a Lease, stop: Stop },
     /// The user's back-off rule panicked; the worker took the default delay.
     NoDelay { lease: &'a Lease, error: &'a Error },
+    /// A job is done, and its state has steps of these names, which the handler has not used (W6).
+    StepsLeft {
+        lease: &'a Lease,
+        names: &'a [String],
+    },
     /// The backend extended `leases` leases.
     Extended { leases: usize },
     /// The worker sampled the queue's counters. A failed sample does not make the worker unhealthy.
@@ -84,6 +89,7 @@ impl<'a> Event<'a> {
             | Self::Discarded { lease }
             | Self::Abandoned { lease }
             | Self::Told { lease, .. }
+            | Self::StepsLeft { lease, .. }
             | Self::NoDelay { lease, .. } => lease.job.as_ref(),
             Self::Serving { .. }
             | Self::Called { .. }

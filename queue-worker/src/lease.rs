@@ -12,7 +12,12 @@ use std::{
 use queue_core::{Bytes, Delivery, Headers, Receipt};
 use tokio::{sync::Notify, time::Instant};
 
-use super::{job_type::JobType, later::after, stop::Stop};
+use super::{
+    job_state::{JobState, Unstored},
+    job_type::JobType,
+    later::after,
+    stop::Stop,
+};
 
 /// The worker counts a deadline from before the call that set it, less this margin. The backend's clock shows
 /// whole milliseconds, so a lease may end this much sooner than its length says.
@@ -28,6 +33,8 @@ pub(crate) struct Lease {
     pub(crate) last_attempt: bool,
     pub(crate) priority: Option<i16>,
     pub(crate) group: Option<Bytes>,
+    /// When the delivery came.
+    received: Instant,
     /// The state that the delivery brought (L21).
     brought: Option<Box<Bytes>>,
     /// The type of the job, if its handler is a router.
@@ -49,8 +56,8 @@ struct LeaseState {
     progress: Option<(Bytes, Instant)>,
     /// Whether a heartbeat has taken progress.
     has_reported: bool,
-    /// The state that the handler set last, and whether it is stored.
-    state: Option<(Bytes, bool)>,
+    /// The state of the message, once the handler asked for it or set it.
+    state: Option<Box<JobState>>,
     /// Whether heartbeats leave the lease out, because the backend refused to extend it.
     is_left_out: bool,
 }
@@ -72,6 +79,7 @@ impl Lease {
             last_attempt: delivery.last_attempt,
             priority: delivery.priority,
             group: delivery.group.clone(),
+            received: Instant::now(),
             brought: delivery.state.clone(),
             job,
             hold_until: hold.and_then(|hold| sent.checked_add(hold)),
@@ -125,23 +133,31 @@ impl Lease {
         Some(progress)
     }
 
-    /// The state that the handler set last, or else the one that the delivery brought; never an empty one.
-    pub(crate) fn state(&self) -> Option<Bytes> {
-        let set = self.lock().state.as_ref().map(|(state, _)| state.clone());
-        let state = set.or_else(|| self.brought.as_deref().cloned())?;
-        (!state.is_empty()).then_some(state)
-    }
-
-    /// Notes a state that the handler set, and whether it is stored.
-    pub(crate) fn set_state(&self, state: Bytes, is_stored: bool) {
-        self.lock().state = Some((state, is_stored));
+    /// Reads or changes the state of the message.
+    pub(crate) fn with_state<R>(&self, call: impl FnOnce(&mut JobState) -> R) -> R {
+        let mut lease = self.lock();
+        let state = lease.state.get_or_insert_with(|| {
+            let brought = self.brought.as_deref().cloned();
+            Box::new(JobState::brought(brought.unwrap_or_default()))
+        });
+        call(state)
     }
 
     /// The state that the handler set last, unless it is stored.
-    pub(crate) fn unstored_state(&self) -> Option<Bytes> {
+    pub(crate) fn unstored_state(&self) -> Option<Unstored> {
+        self.lock().state.as_ref()?.unstored().cloned()
+    }
+
+    /// The names of steps in the state that the handler has not used.
+    pub(crate) fn unused_steps(&self) -> Vec<String> {
         let lease = self.lock();
-        let (state, is_stored) = lease.state.as_ref()?;
-        (!is_stored).then(|| state.clone())
+        let unused = lease.state.as_ref().map(|state| state.unused());
+        unused.into_iter().flatten().map(str::to_owned).collect()
+    }
+
+    /// The time since the push of the message, by the backend's clock at the delivery and by this process's since then.
+    pub(crate) fn age_now(&self) -> Option<Duration> {
+        Some(self.age? + self.received.elapsed())
     }
 
     /// Puts progress back whose heartbeat failed, unless there is newer progress.

@@ -85,6 +85,7 @@ mod batch;
 mod context;
 mod control;
 mod counts;
+mod durable;
 mod event;
 mod events;
 #[cfg(feature = "tracing")]
@@ -93,6 +94,7 @@ mod guard;
 mod handler;
 mod handler_result;
 mod health;
+mod job_state;
 mod job_type;
 mod later;
 mod layer;
@@ -106,6 +108,7 @@ mod outcome;
 #[cfg(feature = "planted")]
 #[doc(hidden)]
 pub mod planted;
+mod queue_scope;
 mod rate;
 mod report;
 mod route;
@@ -137,6 +140,7 @@ pub use self::{
     context::Context,
     control::Control,
     counts::Counts,
+    durable::{Children, FailedChild, Joined, StepName},
     event::Phase,
     health::{Health, Trouble},
     job_type::JobSettings,

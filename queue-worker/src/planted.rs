@@ -35,6 +35,14 @@ pub enum Bug {
     RepeatsRefusedProgress,
     /// A handler does not get the error of its extension.
     NoReply,
+    /// A step returns before its result is stored (W2).
+    StepReturnsBeforeItIsStored,
+    /// Children are pushed without dedup keys (W3).
+    ChildWithoutKey,
+    /// A join ends when its job comes back, whatever its children do (W4).
+    JoinTrustsTheHint,
+    /// A join waits for dead children, too (W4).
+    JoinForgetsTheDead,
 }
 
 thread_local! {

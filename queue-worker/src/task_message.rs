@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use queue_core::{Bytes, Result};
+use queue_core::Result;
 use tokio::{
     sync::{mpsc, oneshot},
     time::Instant,
@@ -34,8 +34,9 @@ pub(crate) struct ExtendRequest {
     pub(crate) job: u64,
     pub(crate) entry: usize,
     pub(crate) lease_time: Duration,
-    /// The state to store with the message.
-    pub(crate) state: Option<Bytes>,
+    /// Whether to store the state of the message, too: as it is when the call is sent, so that no later state is
+    /// replaced by an earlier one.
+    pub(crate) stores_state: bool,
     pub(crate) reply: oneshot::Sender<Result<()>>,
 }
 

@@ -2,13 +2,15 @@
 
 use std::{sync::Arc, time::Duration};
 
-use queue_core::{Bytes, Delivery, Headers, Json, MessageId, Receipt, Token, limits};
+use queue_core::{Bytes, Delivery, Headers, Json, MessageId, Receipt, Token, TokioSpawn, limits};
 use serde::Serialize;
-use tokio::{sync::watch, time::Instant};
+use tokio::time::Instant;
 
 use super::{
     context::{Context, LeaseExtender},
+    durable::WaitingParents,
     lease::Lease,
+    queue_scope::QueueScope,
     stop::Stop,
 };
 
@@ -58,6 +60,27 @@ impl Context {
             state: None,
             lease: Duration::from_secs(30),
             timeout: None,
+        }
+    }
+}
+
+impl Context {
+    /// Begins the context of the next delivery of this message in a test, `time` later: with the same state, and so with
+    /// the results of the same [steps](Context::step).
+    pub fn again_after(&self, time: Duration) -> TestContext {
+        let lease = self.lease();
+        let state = lease.with_state(|state| state.current().clone());
+        let age = lease.age_now().unwrap_or_default() + time;
+        let token = Token::new(lease.receipt.token.get() + 1);
+        TestContext {
+            state: (!state.is_empty()).then_some(state),
+            ..Self::for_test()
+                .named(self.queue())
+                .id(self.id())
+                .token(token)
+                .attempt(self.attempt())
+                .headers(self.headers().clone())
+                .age(age)
         }
     }
 }
@@ -196,12 +219,17 @@ impl TestContext {
         let lease = Lease::new(&delivery, now, None, None);
         let cut_off = self.timeout.and_then(|limit| now.checked_add(limit));
         let extender = LeaseExtender::Nobody { lease_time };
-        let shutting_down = Arc::default();
+        let scope = Arc::new(QueueScope {
+            name: self.queue,
+            queue: None,
+            shutting_down: Arc::default(),
+            parents: WaitingParents::new(Arc::new(TokioSpawn::default())),
+        });
         let worker = TestWorker {
             lease: Arc::clone(&lease),
-            shutting_down: Arc::clone(&shutting_down),
+            scope: Arc::clone(&scope),
         };
-        let context = Context::new(lease, self.queue, cut_off, extender, shutting_down);
+        let context = Context::new(lease, scope, cut_off, extender);
         (context, worker)
     }
 }
@@ -210,7 +238,7 @@ impl TestContext {
 #[derive(Debug, Clone)]
 pub struct TestWorker {
     lease: Arc<Lease>,
-    shutting_down: Arc<watch::Sender<bool>>,
+    scope: Arc<QueueScope>,
 }
 
 impl TestWorker {
@@ -222,6 +250,6 @@ impl TestWorker {
 
     /// Tells the handler that the worker's shutdown begins.
     pub fn begin_shutdown(&self) {
-        self.shutting_down.send_replace(true);
+        self.scope.shutting_down.send_replace(true);
     }
 }

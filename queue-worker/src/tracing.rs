@@ -363,6 +363,11 @@ fn log_event(queue: &str, event: &Event<'_>) {
             let (id, job, attempt) = (lease.receipt.id.get(), lease.job_name(), lease.attempt);
             warn!(target: TARGET, queue, id, job, attempt, error = with_sources(error), "the back-off rule panicked: the default delay is used");
         }
+        Event::StepsLeft { lease, names } => {
+            let (id, job) = (lease.receipt.id.get(), lease.job_name());
+            let names = names.join(", ");
+            warn!(target: TARGET, queue, id, job, names, "the job is done, and its handler has no steps of these names: did an earlier version have them?");
+        }
         Event::Refused { lease, part, error } => {
             let (id, job, attempt) = (lease.receipt.id.get(), lease.job_name(), lease.attempt);
             let text = match part {

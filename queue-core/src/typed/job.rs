@@ -1,7 +1,7 @@
 //! Types of jobs, by name.
 
 use super::Takes;
-use crate::{Encode, Error, Headers, Push, Result};
+use crate::{Encode, Error, Headers, MessageId, Push, Result};
 
 /// The most bytes in the name of a job type.
 const MAX_NAME: usize = 128;
@@ -43,6 +43,15 @@ impl Headers {
     /// The name of the job's type, if the message has one.
     pub fn job(&self) -> Option<&str> {
         self.get(Self::JOB)
+    }
+
+    /// The header that names the job that pushed this one as its child, as `QUEUE/ID`.
+    pub const PARENT: &str = "parent-job";
+
+    /// The queue and the id of the job that pushed this one as its child, if there is one.
+    pub fn parent(&self) -> Option<(&str, MessageId)> {
+        let (queue, id) = self.get(Self::PARENT)?.rsplit_once('/')?;
+        Some((queue, MessageId::new(id.parse().ok()?)))
     }
 }
 

@@ -23,6 +23,7 @@ use std::{fmt, marker::PhantomData, sync::Arc};
 use bytes::Bytes;
 
 pub use self::{
+    consumer::AsLeasing,
     dead::TypedDeadLetter,
     delivery::{TypedDelivery, TypedMessage},
     job::{Job, Jobs, check_job_name},

@@ -1,6 +1,7 @@
 //! A user's own logic under the simulator: the checks that keep a simulation honest, and its messages. The
 //! worked examples are those of `docs/simulate-your-logic.md`, which the test `pages` follows.
 
+mod durable;
 mod environment;
 mod generated;
 #[cfg(all(unix, feature = "redis"))]

@@ -94,7 +94,8 @@ impl Runner {
                 entry: request.entry,
                 reply: Some(request.reply),
                 progress: None,
-                state: request.state,
+                stores_state: request.stores_state,
+                state: None,
             });
         }
         (lease_time, entries)
@@ -119,6 +120,7 @@ impl Runner {
                         entry,
                         reply: None,
                         progress: None,
+                        stores_state: false,
                         state: None,
                     });
                 }
@@ -144,12 +146,15 @@ impl Runner {
                 entry.progress = self.lease(entry).and_then(|lease| lease.take_progress());
             }
         }
+        for entry in entries.iter_mut().filter(|entry| entry.stores_state) {
+            entry.state = self.lease(entry).and_then(|lease| lease.unstored_state());
+        }
         let extensions: Vec<Extension> = entries
             .iter()
             .filter_map(|entry| {
                 let mut extension = Extension::new(self.lease(entry)?.receipt);
                 extension.progress.clone_from(&entry.progress);
-                extension.state.clone_from(&entry.state);
+                extension.state = entry.state.as_ref().map(|unstored| unstored.state.clone());
                 Some(extension)
             })
             .collect();
@@ -222,6 +227,9 @@ impl Runner {
             let said = if answer == Extended::Extended {
                 extended += 1;
                 lease.extended(heartbeat.sent, heartbeat.lease_time);
+                if let Some(sent) = &entry.state {
+                    lease.with_state(|state| state.stored(sent));
+                }
                 Ok(())
             } else {
                 let lost = Err(Error::lease_lost(lease.receipt));

@@ -5,7 +5,7 @@ use std::{future::Future, pin::Pin, sync::Arc, time::Duration};
 use queue_core::{Bytes, Error, Extended, Leased, Result, Settled, Settlement};
 use tokio::{sync::oneshot, time::Instant};
 
-use crate::{event::Event, lease::Lease};
+use crate::{event::Event, job_state::Unstored, lease::Lease};
 
 pub(super) type InFlight<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 
@@ -97,6 +97,7 @@ pub(super) struct ExtendedLease {
     pub(super) reply: Option<oneshot::Sender<Result<()>>>,
     /// The progress that goes with it.
     pub(super) progress: Option<Bytes>,
-    /// The state that goes with it.
-    pub(super) state: Option<Bytes>,
+    /// Whether the state goes with it, and the state once it is sent.
+    pub(super) stores_state: bool,
+    pub(super) state: Option<Unstored>,
 }

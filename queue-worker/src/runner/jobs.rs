@@ -46,14 +46,12 @@ impl Runner {
         let mut leases = Vec::with_capacity(messages.len());
         let mut contents = Vec::with_capacity(messages.len());
         for (entry, LeasedBody { body, lease }) in messages.into_iter().enumerate() {
-            let name = Arc::clone(&served.name);
             let extender = LeaseExtender::Worker {
                 key: (job, entry),
                 notes: self.half_way.clone(),
             };
-            let shutting_down = Arc::clone(&self.shutting_down);
             let own = Arc::clone(&lease);
-            let context = Context::new(own, name, cut_off, extender, shutting_down);
+            let context = Context::new(own, Arc::clone(&served.scope), cut_off, extender);
             contents.push((body, context));
             self.events
                 .emit(&served.name, &Event::Started { lease: &lease });
@@ -120,6 +118,13 @@ impl Runner {
                 continue;
             }
             let (settlement, reason) = self.settlement(&job, lease, ending);
+            if settlement.disposition.is_ack() {
+                let names = lease.unused_steps();
+                if !names.is_empty() {
+                    let names = &names[..];
+                    self.events.emit(name, &Event::StepsLeft { lease, names });
+                }
+            }
             self.queues[job.queue].pending.push_back(Pending {
                 settlement,
                 reason,
@@ -225,7 +230,7 @@ impl Runner {
 fn given_back(lease: &Lease, disposition: Disposition) -> Settlement {
     let settlement = Settlement::new(lease.receipt, disposition);
     match lease.unstored_state() {
-        Some(state) => settlement.with_state(state),
+        Some(unstored) => settlement.with_state(unstored.state),
         None => settlement,
     }
 }

@@ -44,8 +44,10 @@ use self::{
 use super::{
     Control, Health, Report,
     control::Steering,
+    durable::WaitingParents,
     event::{Event, Phase},
     events::Events,
+    queue_scope::QueueScope,
     rate::Limiter,
     settings::WorkerSettings,
     shares::Shares,
@@ -148,12 +150,20 @@ impl Runner {
         let events = Events::new(health, settings.times, now);
         let seed = settings.outage_seed();
         let shares = Shares::new(settings.sharing, sources.iter().map(|s| s.terms.weight));
+        let shutting_down = Arc::<sync::watch::Sender<bool>>::default();
         let queues = sources.into_iter().enumerate();
         let queues = queues.map(|(index, source)| {
             let given = source.terms.name.clone();
             let name = given.unwrap_or_else(|| Arc::from(format!("queue {}", index + 1)));
-            ServedQueue::new(source, name, now, seed.wrapping_add(index as u64))
+            let scope = QueueScope {
+                name,
+                queue: Some(Arc::clone(&source.queue)),
+                shutting_down: Arc::clone(&shutting_down),
+                parents: WaitingParents::new(Arc::clone(&settings.spawn)),
+            };
+            ServedQueue::new(source, scope, now, seed.wrapping_add(index as u64))
         });
+        let queues: Vec<ServedQueue> = queues.collect();
         let registration = settings.registry.clone();
         let registration = registration.map(|registry| Registration::new(registry, now));
         let rate = settings.rate.and_then(|rate| Limiter::new(rate, now));
@@ -162,7 +172,7 @@ impl Runner {
             settings,
             holder,
             events,
-            queues: queues.collect(),
+            queues,
             shares,
             jobs: BTreeMap::new(),
             last_job: 0,
@@ -173,7 +183,7 @@ impl Runner {
             shutdown: None,
             steered: Box::pin(Control::changed(control.listen())),
             control,
-            shutting_down: Arc::default(),
+            shutting_down,
             planned: None,
             rate,
             freed: None,

@@ -108,6 +108,7 @@ impl Runner {
                 entry: entry.entry,
                 reply: None,
                 progress: Some(progress),
+                stores_state: false,
                 state: None,
             };
             alone.progress.push((refused, error.clone()));

@@ -12,8 +12,8 @@ use super::{
     refused_results::SettlingAlone,
 };
 use crate::{
-    handler::JobHandler, outage::Outage, settings::RouteSettings, source::Source,
-    task_message::ExtendRequest,
+    handler::JobHandler, outage::Outage, queue_scope::QueueScope, settings::RouteSettings,
+    source::Source, task_message::ExtendRequest,
 };
 
 /// The first delay after a failure, and the longest.
@@ -32,6 +32,8 @@ pub(super) struct ServedQueue {
     pub(super) handler: Arc<dyn JobHandler>,
     pub(super) terms: RouteSettings,
     pub(super) name: Arc<str>,
+    /// What its handlers see of it.
+    pub(super) scope: Arc<QueueScope>,
     /// Running jobs.
     pub(super) jobs: usize,
     /// The `settle_and_lease` or `settle` in flight: one at a time, and never dropped.
@@ -63,7 +65,7 @@ pub(super) struct ServedQueue {
 }
 
 impl ServedQueue {
-    pub(super) fn new(source: Source, name: Arc<str>, now: Instant, seed: u64) -> Self {
+    pub(super) fn new(source: Source, scope: QueueScope, now: Instant, seed: u64) -> Self {
         let heartbeat_longest = (source.terms.lease / 12).max(Duration::from_millis(1));
         let heartbeat_longest = heartbeat_longest.min(RETRY.1);
         let outage = |verb: u64| Outage::new(RETRY.0, RETRY.1, seed ^ verb);
@@ -71,7 +73,8 @@ impl ServedQueue {
             queue: source.queue,
             handler: source.handler,
             terms: source.terms,
-            name,
+            name: Arc::clone(&scope.name),
+            scope: Arc::new(scope),
             jobs: 0,
             call: None,
             call_outage: outage(1),

@@ -3,6 +3,7 @@
 mod batch_slots;
 mod batches;
 mod contexts;
+mod durable;
 mod environment;
 mod fairness;
 mod handing_over;

@@ -4,11 +4,11 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use queue_worker::planted::{Bug, plant};
 
-use crate::{batch_slots, batches, refusals, shutdown};
+use crate::{batch_slots, batches, durable, refusals, shutdown};
 
 #[test]
 fn each_planted_bug_is_found_by_its_test() {
-    let found: [(Bug, fn()); 14] = [
+    let found: [(Bug, fn()); 15] = [
         (
             Bug::BatchLostWithOneLease,
             batches::a_batch_of_which_one_lease_is_lost_goes_on_and_settles_the_others,
@@ -60,6 +60,10 @@ fn each_planted_bug_is_found_by_its_test() {
         (
             Bug::RepeatsRefusedProgress,
             refusals::refused_progress_costs_no_lease,
+        ),
+        (
+            Bug::JoinForgetsTheDead,
+            durable::a_dead_child_ends_for_its_parent_and_is_named,
         ),
         (
             Bug::NoReply,

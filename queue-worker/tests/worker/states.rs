@@ -98,6 +98,6 @@ async fn a_state_that_is_too_long_or_of_another_type_is_refused() {
     assert_eq!(error.kind(), ErrorKind::Invalid);
     assert!(error.to_string().contains("65538 bytes"), "{error}");
     assert!(cx.save_state(&long).await.is_err());
-    cx.clear_state();
+    cx.clear_state().unwrap();
     assert_eq!(cx.state::<u64>().unwrap(), None);
 }

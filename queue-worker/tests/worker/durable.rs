@@ -1,0 +1,335 @@
+//! Durable jobs: steps, sleeps and children.
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicU32, Ordering::SeqCst},
+    },
+    time::Duration,
+};
+
+use queue_core::*;
+use queue_memory::MemoryBackend;
+use queue_worker::*;
+use tokio::time::{Instant, sleep};
+
+use crate::environment::{Environment, HOUR, MILLI, SECOND};
+
+fn runtime() -> tokio::runtime::Runtime {
+    tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .start_paused(true)
+        .build()
+        .unwrap()
+}
+
+/// A second queue, of children.
+async fn children() -> Reliable<u64> {
+    let queues = Queues::new(MemoryBackend::new());
+    queues.reliable("children").open().await.unwrap()
+}
+
+/// Handles children until the queue has ended `count` of them: those that `fails` names die.
+async fn serve(children: &Reliable<u64>, count: u64, fails: fn(u64) -> bool) {
+    let over = async {
+        loop {
+            let counters = children.queue().counters().await.unwrap();
+            if counters.acked + counters.cancelled + counters.depth.dead >= count {
+                return;
+            }
+            sleep(10 * MILLI).await;
+        }
+    };
+    let worker = Worker::new(children.clone()).keep_results(HOUR, limits::DEFAULT_RESULTS);
+    let worked = worker.run_until(over, move |child: u64, _: Context| async move {
+        sleep(100 * MILLI).await;
+        match fails(child) {
+            true => Err(Failure::bury("broken")),
+            false => Ok(Output(child * 2)),
+        }
+    });
+    let _ = worked.await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_stored_step_does_not_run_again_and_costs_one_call() {
+    let environment = Environment::holding(1).await;
+    let ran = Arc::new(AtomicU32::new(0));
+    let runs = Arc::clone(&ran);
+    let handler = move |_: u64, cx: Context| {
+        let ran = Arc::clone(&runs);
+        async move {
+            let step = |name| {
+                cx.step(name, || async {
+                    Ok::<_, Failure>(ran.fetch_add(1, SeqCst))
+                })
+            };
+            let (a, b) = tokio::join!(step("a"), step("b"));
+            assert_eq!((a?, b?), (0, 1));
+            match cx.attempt() {
+                1 => Err(Failure::new("later")),
+                _ => Ok(()),
+            }
+        }
+    };
+    let report = environment.work_off(environment.worker(), handler).await;
+    assert_eq!((report.counts.retried, report.counts.acked), (1, 1));
+    assert_eq!(ran.load(SeqCst), 2);
+    assert_eq!(
+        environment.spy.watched().extends,
+        1,
+        "both steps go together"
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_sleep_costs_no_attempt_and_lasts_its_time() {
+    let environment = Environment::holding(1).await;
+    let begin = Instant::now();
+    let handler = |_: u64, cx: Context| async move {
+        cx.sleep("nap", HOUR).await?;
+        assert_eq!(cx.attempt(), 1);
+        Ok::<_, Failure>(())
+    };
+    let report = environment.work_off(environment.worker(), handler).await;
+    assert_eq!((report.counts.deferred, report.counts.acked), (1, 1));
+    let took = begin.elapsed();
+    assert!(took >= HOUR && took < HOUR + SECOND, "{took:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_job_keeps_a_state_of_its_own_beside_its_steps() {
+    let cx = Context::for_test().state("own").build();
+    let step = |cx: Context| async move { cx.step("a", || async { Ok::<_, Failure>(7) }).await };
+    assert_eq!(step(cx.clone()).await.unwrap(), 7);
+    assert_eq!(cx.state::<String>().unwrap().as_deref(), Some("own"));
+    cx.set_state(&[1, 2]).unwrap();
+    let cx = cx.again_after(SECOND).build();
+    assert_eq!(cx.state::<Vec<u8>>().unwrap(), Some(vec![1, 2]));
+    cx.clear_state().unwrap();
+    let cx = cx.again_after(SECOND).build();
+    assert_eq!(cx.state::<Vec<u8>>().unwrap(), None);
+    assert_eq!(step(cx).await.unwrap(), 7);
+    let error = Context::for_test()
+        .build()
+        .set_state(&looks_like_steps())
+        .unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Invalid);
+}
+
+/// A state that looks like steps.
+fn looks_like_steps() -> std::collections::BTreeMap<&'static str, u8> {
+    [("qk-steps", 1)].into()
+}
+
+#[tokio::test(start_paused = true)]
+async fn bad_names_and_results_are_told_with_the_way_out() {
+    let ran = AtomicU32::new(0);
+    let cx = Context::for_test().build();
+    let step = |name: &str| {
+        let name = name.to_owned();
+        let (cx, ran) = (cx.clone(), &ran);
+        async move {
+            let value = ran.fetch_add(1, SeqCst);
+            cx.step(name, || async move { Ok::<_, Failure>(value) })
+                .await
+        }
+    };
+    step("a").await.unwrap();
+    for (name, text) in [
+        ("a", "in a loop as (\"a\", i)"),
+        ("", "1 to 64 bytes"),
+        ("x\n", "control"),
+    ] {
+        let failure = step(name).await.unwrap_err();
+        assert!(failure.reason().contains(text), "{failure:?}");
+    }
+    let slept = cx
+        .again_after(SECOND)
+        .build()
+        .sleep("a", SECOND)
+        .await
+        .unwrap_err();
+    assert!(slept.reason().contains("was a step"), "{slept:?}");
+    let cx = cx.again_after(SECOND).build();
+    let text = cx
+        .step("a", || async { Ok::<_, Failure>(String::new()) })
+        .await
+        .unwrap_err();
+    assert!(
+        text.reason().contains("give the step a new name"),
+        "{text:?}"
+    );
+
+    let large = || async { Ok::<_, Failure>("x".repeat(limits::MAX_STATE)) };
+    let failure = cx.step("large", large).await.unwrap_err();
+    assert_eq!(failure.remedy(), Remedy::Bury);
+    assert!(
+        failure.reason().contains("keep the value elsewhere"),
+        "{failure:?}"
+    );
+    assert!(
+        cx.again_after(SECOND)
+            .build()
+            .step("b", || async { Ok::<_, Failure>(1) })
+            .await
+            .is_ok()
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_step_does_not_begin_without_a_lease() {
+    let (cx, worker) = Context::for_test().build_with_worker();
+    worker.stop(Stop::LeaseLost);
+    let step = cx
+        .step("a", || async { Err::<(), _>(Failure::bury("it ran")) })
+        .await;
+    assert_ne!(step.unwrap_err().reason(), "it ran");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_parent_waits_without_a_slot_and_comes_back_at_the_last_end() {
+    let environment = Environment::holding(1).await;
+    let children = children().await;
+    let begin = Instant::now();
+    let parent = {
+        let children = children.clone();
+        move |_: u64, cx: Context| {
+            let children = children.clone();
+            async move {
+                let spawned = cx.spawn("children", &children, 0..300_u64).await?;
+                assert_eq!(spawned.len(), 300);
+                let joined = cx.join(&spawned).await?;
+                assert_eq!((joined.done(), joined.gone(), joined.dead()), (300, 0, 0));
+                let results = cx.results::<u64>(&spawned).await?;
+                assert_eq!(results[7], JobResult::Done(14));
+                assert_eq!(cx.attempt(), 1);
+                Ok::<_, Failure>(())
+            }
+        }
+    };
+    let work = environment.work_off(environment.worker(), parent);
+    let (report, ()) = tokio::join!(work, serve(&children, 300, |_| false));
+    assert_eq!(report.counts.acked, 1);
+    assert!(report.counts.deferred <= 6, "{:?}", report.counts);
+    let late = begin.elapsed() - Duration::from_secs(30);
+    assert!(late < SECOND, "{late:?} after the last end");
+    let extends = environment.spy.watched().extends;
+    assert_eq!(extends, 2, "before the push and after it");
+    assert_eq!(children.queue().counters().await.unwrap().accepted, 300);
+}
+
+/// W4: dead is an end.
+pub(crate) fn a_dead_child_ends_for_its_parent_and_is_named() {
+    runtime().block_on(async {
+        let environment = Environment::holding(1).await;
+        let children = children().await;
+        let parent = {
+            let children = children.clone();
+            move |_: u64, cx: Context| {
+                let children = children.clone();
+                async move {
+                    let spawned = cx.spawn("children", &children, 0..9_u64).await?;
+                    let joined = cx.join(&spawned).await?;
+                    assert_eq!((joined.done(), joined.dead()), (8, 1));
+                    assert_eq!(joined.failed()[0].id, spawned.ids()[3]);
+                    assert!(joined.failed()[0].reason.contains("broken"));
+                    Ok::<_, Failure>(())
+                }
+            }
+        };
+        let work = environment.work_off(environment.worker(), parent);
+        let (report, ()) = tokio::join!(work, serve(&children, 9, |child| child == 3));
+        assert_eq!(report.counts.acked, 1);
+    });
+}
+
+#[test]
+fn a_dead_child_is_an_end() {
+    a_dead_child_ends_for_its_parent_and_is_named();
+}
+
+#[tokio::test(start_paused = true)]
+async fn join_all_fails_at_a_dead_child_and_passes_once_it_is_revived() {
+    let environment = Environment::holding(1).await;
+    let children = children().await;
+    let parent = {
+        let children = children.clone();
+        move |_: u64, cx: Context| {
+            let children = children.clone();
+            async move {
+                let spawned = cx.spawn("children", &children, 0..9_u64).await?;
+                let joined = cx.join_all(&spawned).await?;
+                assert_eq!((joined.done(), joined.dead(), cx.attempt()), (9, 0, 2));
+                Ok::<_, Failure>(())
+            }
+        }
+    };
+    let worker = environment.worker().retry(Backoff::fixed(HOUR));
+    let work = environment.work_off(worker, parent);
+    let revive = async {
+        serve(&children, 9, |child| child == 3).await;
+        environment.until(|counters| counters.retried == 1).await;
+        let dead = children.queue().dead_letters(Page::first(9)).await.unwrap();
+        let id = dead.entries[0].id;
+        assert!(matches!(
+            children.queue().revive(&[id]).await.unwrap()[..],
+            [Revived::Revived]
+        ));
+        serve(&children, 9, |_| false).await;
+    };
+    let (report, ()) = tokio::join!(work, revive);
+    assert_eq!((report.counts.retried, report.counts.acked), (1, 1));
+}
+
+#[tokio::test(start_paused = true)]
+async fn others_are_cancelled_if_asked() {
+    let environment = Environment::holding(1).await;
+    let children = children().await;
+    let parent = {
+        let children = children.clone();
+        move |_: u64, cx: Context| {
+            let children = children.clone();
+            async move {
+                let spawned = cx.spawn("children", &children, 0..200_u64).await?;
+                let joined = cx.join(&spawned.cancel_others_on_failure()).await?;
+                assert_eq!(joined.dead(), 1);
+                assert!(joined.gone() > 100, "{joined:?}");
+                Ok::<_, Failure>(())
+            }
+        }
+    };
+    let work = environment.work_off(environment.worker(), parent);
+    let (report, ()) = tokio::join!(work, serve(&children, 200, |child| child == 3));
+    assert_eq!(report.counts.acked, 1);
+    assert!(children.queue().counters().await.unwrap().cancelled > 100);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_full_queue_of_children_defers_the_parent_and_each_child_is_pushed_once() {
+    let environment = Environment::holding(1).await;
+    let queues = Queues::new(MemoryBackend::new());
+    let children: Bounded<u64> = queues.bounded("children", 200).open().await.unwrap();
+    let parent = {
+        let children = children.clone();
+        move |_: u64, cx: Context| {
+            let children = children.clone();
+            async move {
+                let spawned = cx.spawn("children", &children, 0..300_u64).await?;
+                assert_eq!(spawned.len(), 300);
+                Ok::<_, Failure>(())
+            }
+        }
+    };
+    let work = environment.work_off(environment.worker(), parent);
+    let drain = async {
+        sleep(5 * SECOND).await;
+        for _ in 0..300 {
+            let delivery = children.receive(SECOND, HOUR).await.unwrap().unwrap();
+            delivery.ack().await.unwrap();
+        }
+    };
+    let (report, ()) = tokio::join!(work, drain);
+    assert!(report.counts.deferred > 1, "{:?}", report.counts);
+    assert_eq!(children.queue().counters().await.unwrap().accepted, 300);
+}
