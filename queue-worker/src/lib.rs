@@ -140,7 +140,10 @@ pub use self::{
     context::Context,
     control::Control,
     counts::Counts,
-    durable::{Children, FailedChild, Joined, StepName},
+    durable::{
+        Batch, BatchReport, Chain, Children, FailedChild, Joined, OnFailure, StepName, batches,
+        chains,
+    },
     event::Phase,
     health::{Health, Trouble},
     job_type::JobSettings,

@@ -10,6 +10,7 @@ use queue_core::{Leasing, MessageId};
 pub struct Children {
     pub(super) name: String,
     pub(super) queue: Arc<dyn Leasing>,
+    pub(super) queue_name: String,
     pub(super) ids: Arc<[MessageId]>,
     pub(super) cancels_others: bool,
 }
@@ -35,6 +36,15 @@ impl Children {
     pub const fn cancel_others_on_failure(mut self) -> Self {
         self.cancels_others = true;
         self
+    }
+
+    /// What to say of a dead child.
+    pub(super) fn dead_child(&self, failed: &FailedChild) -> String {
+        let (queue, id) = (&self.queue_name, failed.id);
+        format!(
+            "{:?} has a dead child, {id} of the queue {queue}: {}",
+            self.name, failed.reason
+        )
     }
 }
 

@@ -73,12 +73,10 @@ impl Context {
             seen = look(&*children.queue, &mut record, true).await?;
         }
         if let Some(first) = seen.failed.first().filter(|_| fails) {
-            let (name, id, reason) = (&children.name, first.id, &first.reason);
+            let name = &children.name;
             // The results of those that are done may be over when the next attempt looks.
             let _ = self.remember_quietly(name, record);
-            return Err(Failure::new(format!(
-                "child {id} of {name:?} is dead: {reason}"
-            )));
+            return Err(Failure::new(children.dead_child(first)));
         }
         let trusts = false;
         planted!(JoinTrustsTheHint => trusts = record.waits > 0);

@@ -89,6 +89,7 @@ impl Context {
         Ok(Children {
             name: name.to_owned(),
             queue,
+            queue_name: record.queue.clone(),
             ids: record.all().collect(),
             cancels_others: false,
         })

@@ -239,7 +239,10 @@ pub(crate) fn a_dead_child_ends_for_its_parent_and_is_named() {
             }
         };
         let work = environment.work_off(environment.worker(), parent);
-        let (report, ()) = tokio::join!(work, serve(&children, 9, |child| child == 3));
+        let both = async { tokio::join!(work, serve(&children, 9, |child| child == 3)).0 };
+        let report = tokio::time::timeout(100 * SECOND, both)
+            .await
+            .expect("it ends");
         assert_eq!(report.counts.acked, 1);
     });
 }
@@ -332,4 +335,123 @@ async fn a_full_queue_of_children_defers_the_parent_and_each_child_is_pushed_onc
     let (report, ()) = tokio::join!(work, drain);
     assert!(report.counts.deferred > 1, "{:?}", report.counts);
     assert_eq!(children.queue().counters().await.unwrap().accepted, 300);
+}
+
+/// Queues in memory: `jobs` with a router for batches and chains, and two queues of members.
+struct Families {
+    queues: Queues,
+    jobs: Reliable<Jobs>,
+    rows: Reliable<u64>,
+    urgent: Priority<u64>,
+}
+
+impl Families {
+    async fn open() -> Self {
+        let queues = Queues::new(MemoryBackend::new());
+        Self {
+            jobs: queues.reliable("jobs").open().await.unwrap(),
+            rows: queues.reliable("rows").open().await.unwrap(),
+            urgent: queues.priority("urgent").open().await.unwrap(),
+            queues,
+        }
+    }
+
+    /// Handles batches and chains until `over`.
+    async fn parents(&self, over: impl Future<Output = ()> + Send) -> Report {
+        let router = Router::new()
+            .on(batches(self.queues.clone()))
+            .on(chains(self.queues.clone()));
+        let worker = Worker::new(self.jobs.clone()).concurrency(4);
+        let worker = worker.keep_results(HOUR, limits::DEFAULT_RESULTS);
+        worker.router(router).run_until(over).await.unwrap()
+    }
+
+    async fn is_over(&self) {
+        while self.jobs.queue().depth().await.unwrap().occupied() > 0 {
+            sleep(10 * MILLI).await;
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_callback_of_a_batch_follows_once_all_members_have_ended() {
+    let families = Families::open().await;
+    let batch = Batch::new("import").jobs(&families.rows, 0..9_u64).unwrap();
+    let batch = batch
+        .pushes(&families.urgent, [Push::new("7").with_priority(3)])
+        .unwrap();
+    let batch = batch.then(&families.urgent, [99_u64]).unwrap();
+    assert_eq!(batch.len(), 10);
+    let id = families.jobs.push(&batch).await.unwrap();
+    let urgent = async {
+        let member = families.urgent.receive(HOUR, HOUR).await.unwrap().unwrap();
+        assert_eq!(member.headers().parent(), Some(("jobs", id)));
+        let early = families.urgent.receive(SECOND, 90 * SECOND).await.unwrap();
+        assert!(early.is_none(), "no callback before the last member");
+        member.ack().await.unwrap();
+        let callback = families
+            .urgent
+            .receive(SECOND, HOUR)
+            .await
+            .unwrap()
+            .unwrap();
+        let report = BatchReport::of(callback.headers()).unwrap();
+        assert_eq!(
+            (&*report.name, report.done, report.gone, report.dead),
+            ("import", 8, 1, 1)
+        );
+        callback.ack().await.unwrap();
+    };
+    let parents = families.parents(families.is_over());
+    tokio::join!(parents, serve(&families.rows, 9, |row| row == 4), urgent);
+    let result = families.jobs.result::<BatchReport>(id).await.unwrap();
+    assert!(matches!(result, JobResult::Done(report) if report.dead == 1));
+    assert_eq!(
+        families.urgent.queue().counters().await.unwrap().accepted,
+        2
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_chain_with_a_dead_job_goes_on_once_both_are_revived() {
+    let families = Families::open().await;
+    let chain = Chain::new().then(&families.rows, [1_u64, 2]).unwrap();
+    let chain = chain.then(&families.rows, [3_u64]).unwrap();
+    let id = families.jobs.push(&chain).await.unwrap();
+    let rows = families.rows.queue();
+    let first = serve(&families.rows, 2, |row| row == 2);
+    tokio::join!(families.parents(families.is_over()), first);
+    assert_eq!(rows.counters().await.unwrap().accepted, 2, "3 waits for 2");
+    let dead = families
+        .jobs
+        .queue()
+        .dead_letters(Page::first(9))
+        .await
+        .unwrap();
+    let reason = dead.entries[0].reason.to_string();
+    assert!(
+        reason.contains("2 of the queue rows: buried: broken; revive it"),
+        "{reason}"
+    );
+
+    let row = rows.dead_letters(Page::first(9)).await.unwrap().entries[0].id;
+    let _ = rows.revive(&[row]).await.unwrap();
+    let _ = families.jobs.queue().revive(&[id]).await.unwrap();
+    let second = serve(&families.rows, 3, |_| false);
+    tokio::join!(families.parents(families.is_over()), second);
+    let counters = rows.counters().await.unwrap();
+    assert_eq!((counters.accepted, counters.acked), (3, 3));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_member_that_no_batch_can_hold_is_refused() {
+    let families = Families::open().await;
+    let push = Push::new("7").with_dedup("key", HOUR);
+    let error = Batch::new("bad")
+        .pushes(&families.rows, [push])
+        .unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Invalid);
+    let nameless = Reliable::<u64>::new(families.rows.queue().clone());
+    let error = Batch::new("bad").jobs(&nameless, [7_u64]).unwrap_err();
+    assert!(error.to_string().contains("open it by Queues"), "{error}");
 }
