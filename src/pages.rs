@@ -13,6 +13,10 @@ struct Kinds;
 struct Jobs;
 
 #[cfg(all(feature = "memory", feature = "worker"))]
+#[doc = include_str!("../docs/durable.md")]
+struct Durable;
+
+#[cfg(all(feature = "memory", feature = "worker"))]
 #[doc = include_str!("../docs/retries.md")]
 struct Retries;
 

@@ -23,6 +23,10 @@
 //! handlers to stop, and later cuts them off. It releases unfinished messages, which refunds the attempt. The
 //! [`Report`] counts all outcomes, and says whether anything is left open.
 //!
+//! **Durable jobs.** [`Context::step`] keeps the result of a part of the job with its message, and a later attempt does not
+//! run that part again. [`Context::sleep`] and [`Context::join`] wait without a lease and a slot; [`Context::spawn`] pushes
+//! children once. A [`Batch`] is jobs and a callback after all of them, and a [`Chain`] is jobs one after another.
+//!
 //! **Stopping a job.** By [`peek`](queue_core::Leasing::peek) an operator sees which messages are leased, and
 //! which [holder](Worker::holder) has each. To stop a running job, the operator settles its message by the
 //! receipt shown there: a [`bury`](queue_core::Settlement::bury) puts the message among the dead letters, an

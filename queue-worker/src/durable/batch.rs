@@ -23,7 +23,7 @@ use crate::{Context, Failure, Output};
 /// let mails: Reliable<String> = queues.reliable("mails").open().await?;
 /// let jobs = queues.reliable("jobs").open::<Jobs>().await?;
 ///
-/// let batch = Batch::new("import").jobs(&rows, 1..=100_u64)?.then(&mails, ["the import is over"])?;
+/// let batch = Batch::new("import").jobs(&rows, 1..=100_u64)?.then(&mails, ["the import is over".to_owned()])?;
 /// jobs.push(&batch).await?;
 ///
 /// let router = Router::new().on(batches(queues));

@@ -23,7 +23,7 @@ use crate::{Context, Failure};
 /// let mails: Reliable<String> = queues.reliable("mails").open().await?;
 /// let jobs = queues.reliable("jobs").open::<Jobs>().await?;
 ///
-/// let chain = Chain::new().then(&films, [42_u64])?.then(&mails, ["film 42 is ready"])?;
+/// let chain = Chain::new().then(&films, [42_u64])?.then(&mails, ["film 42 is ready".to_owned()])?;
 /// jobs.push(&chain).await?;
 ///
 /// Worker::new(jobs).router(Router::new().on(chains(queues))).run().await?;
