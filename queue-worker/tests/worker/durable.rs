@@ -455,3 +455,32 @@ async fn a_member_that_no_batch_can_hold_is_refused() {
     let error = Batch::new("bad").jobs(&nameless, [7_u64]).unwrap_err();
     assert!(error.to_string().contains("open it by Queues"), "{error}");
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_family_may_live_in_partitions() {
+    let queues = Queues::new(Partitioned::new(Arc::new(MemoryBackend::new()), 4).unwrap());
+    let orders: Reliable<u64> = queues.reliable("orders").open().await.unwrap();
+    let children: Reliable<u64> = queues.reliable("children").open().await.unwrap();
+    orders.push_all(&[1, 2, 3]).await.unwrap();
+    let parent = {
+        let children = children.clone();
+        move |_: u64, cx: Context| {
+            let children = children.clone();
+            async move {
+                let spawned = cx.spawn("children", &children, 0..200_u64).await?;
+                let joined = cx.join(&spawned).await?;
+                assert_eq!((joined.done(), joined.dead()), (199, 1));
+                Ok::<_, Failure>(())
+            }
+        }
+    };
+    let empty = async {
+        while orders.queue().depth().await.unwrap().occupied() > 0 {
+            sleep(10 * MILLI).await;
+        }
+    };
+    let work = Worker::new(orders.clone()).run_until(empty, parent);
+    let (report, ()) = tokio::join!(work, serve(&children, 600, |child| child == 7));
+    assert_eq!(report.unwrap().counts.acked, 3);
+    assert_eq!(children.queue().counters().await.unwrap().accepted, 600);
+}
