@@ -55,7 +55,7 @@ impl Shop {
         })
     }
 
-    /// The job. It begins from the start at each attempt; what is done is not done again.
+    /// The job. Each attempt begins from the start; finished steps do not run again.
     async fn fulfil(self, order: Order, cx: Context) -> Result<(), Failed> {
         let number = order.number;
         let charge: u64 = cx

@@ -37,12 +37,12 @@ pub struct Step {
     pub name: String,
     /// When it ended, or was begun if it has not: in milliseconds since the push of the job.
     pub after_ms: u64,
-    /// What is known of it.
+    /// Its result, or how far it is.
     #[serde(flatten)]
     pub record: StepRecord,
 }
 
-/// What is known of a step.
+/// The result of a step, or how far it is.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]

@@ -281,7 +281,7 @@ impl Drop for Removed {
     }
 }
 
-/// What the file says.
+/// The effects in the file.
 #[derive(Debug, Default)]
 struct Account {
     /// The tokens of the deliveries that charged an order, and that knew it to be charged.

@@ -273,7 +273,7 @@ impl Context {
     ///
     /// # Errors
     ///
-    /// Those of [`set_state`](Self::set_state); `Invalid` if the queue is a recipe, which has no states; `LeaseLost` if
+    /// The errors of [`set_state`](Self::set_state); `Invalid` if the queue is a recipe, which has no states; `LeaseLost` if
     /// the lease has ended, and nothing is stored: give up the work; and the errors of
     /// [`extend`](queue_core::Leasing::extend). After an error that is transient, the state is set as `set_state` sets it.
     pub fn save_state<'a, T: Serialize + ?Sized>(

@@ -17,7 +17,7 @@ pub(crate) struct JobState {
     used: Vec<String>,
 }
 
-/// A state to store. A call that stores it says its number, by which a later state is told apart.
+/// A state to store, and its number: a later state has a greater one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Unstored {
     pub(crate) state: Bytes,

@@ -1,4 +1,4 @@
-//! What all contexts of one queue of a worker share.
+//! The part that all contexts of one queue of a worker share.
 
 use std::sync::Arc;
 

@@ -43,7 +43,7 @@ pub struct Batch {
     on_failure: OnFailure,
 }
 
-/// What a [`Batch`] does once a member is dead.
+/// The reaction of a [`Batch`] to a dead member.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]

@@ -38,7 +38,7 @@ impl Children {
         self
     }
 
-    /// What to say of a dead child.
+    /// The words for a dead child.
     pub(super) fn dead_child(&self, failed: &FailedChild) -> String {
         let (queue, id) = (&self.queue_name, failed.id);
         format!(

@@ -1,4 +1,4 @@
-//! What a job remembers: its steps, in the state of its message.
+//! The memory of a job: its steps, in the state of its message.
 
 use std::time::Duration;
 
@@ -23,7 +23,7 @@ impl Context {
         })
     }
 
-    /// What is known of a step that began in this run or before.
+    /// The record of a step that began in this run or before.
     pub(super) fn known(&self, name: &str) -> Result<Option<StepRecord>, Failure> {
         self.lease().with_state(|state| {
             let steps = state.steps().map_err(unreadable)?;

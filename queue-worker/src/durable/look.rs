@@ -12,7 +12,7 @@ const AT_ONCE: usize = 8;
 /// The most dead children that a look names.
 const MOST_NAMED: usize = 100;
 
-/// What one look found.
+/// The findings of one look.
 #[derive(Debug, Default)]
 pub(super) struct Look {
     /// The first child that has not ended.
@@ -83,7 +83,7 @@ impl Look {
     }
 }
 
-/// What became of these messages, by several calls at once.
+/// Finds these messages, by several calls at once.
 async fn found(queue: &dyn Leasing, chunks: &[&[(u64, MessageId)]]) -> Result<Vec<Vec<Found>>> {
     let calls = chunks.iter().map(|chunk| {
         let ids: Vec<MessageId> = chunk.iter().map(|(_, id)| *id).collect();

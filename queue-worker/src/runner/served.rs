@@ -32,7 +32,7 @@ pub(super) struct ServedQueue {
     pub(super) handler: Arc<dyn JobHandler>,
     pub(super) terms: RouteSettings,
     pub(super) name: Arc<str>,
-    /// What its handlers see of it.
+    /// The queue as its handlers see it.
     pub(super) scope: Arc<QueueScope>,
     /// Running jobs.
     pub(super) jobs: usize,
