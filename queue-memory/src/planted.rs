@@ -97,6 +97,12 @@ pub enum Bug {
     FreedByAnEndUnseen,
     /// A rule of a group stays until another call ends it.
     RuleNeverEnds,
+    /// Each delivery takes its token from the bucket of the first group.
+    TokenOfAnotherGroup,
+    /// With another rate, each group's bucket is full.
+    AnotherRateFillsTheBucket,
+    /// Nothing but a call ends a group's wait for a token.
+    TokenOfAGroupUnseen,
     /// Of equally urgent messages, the queue hands out the last one first.
     LastInFirstOut,
     /// The queue hands out the latest due message first.

@@ -270,7 +270,8 @@ local function look(queue, keys)
     say('bodies', what, reference)
   end
   -- The held places of a group are those of its messages. A group has ready messages, held places, a rule or a pause,
-  -- and it is in `turns`: by its turn if it may run, else behind all.
+  -- and it is in `turns`: by its turn if it may run, else behind all. A bucket that is not full needs no group, and is
+  -- in `fills`.
   local held, has_ready = {}, {}
   for field, group in pairs(per_group and frames or {}) do
     if #field == 8 and string.sub(field, 1, 1) == 'g' then
@@ -291,15 +292,36 @@ local function look(queue, keys)
   for k = 1, #rule_ends, 2 do
     has_rule[rule_ends[k]] = tonumber(rule_ends[k + 1])
   end
+  local fills, filled = keys.fills and redis.call('ZRANGE', keys.fills, 0, -1, 'WITHSCORES') or {}, {}
+  for k = 1, #fills, 2 do
+    filled[fills[k]] = tonumber(fills[k + 1])
+  end
   for group, state in pairs(groups) do
-    local turn, places_held = struct.unpack('>dI4', state)
+    local turn, places_held, _, may = struct.unpack('>dI4c7B', state)
     local own, most, ends, paused = held[group] or 0, 0, 0, 0
-    if #state > 20 then
+    local behind = #state - 20
+    if behind == 20 or behind == 28 or behind == 42 or behind == 50 then
       most, ends, paused = struct.unpack('>I4I7I7', state, 23)
     end
+    local fills_at, token_comes, bucket_only = nil, 0, false
+    if behind == 22 or behind == 42 or behind == 50 then
+      local used, at, tokens, per = struct.unpack('>I7I7I4I4', state, #state - 21)
+      fills_at, bucket_only = at + math.ceil(used / tokens), turn == 0
+      token_comes = may == 2 and at + math.ceil((used + per - tokens * per) / tokens) or 0
+      if used == 0 or used > tokens * per or may == 2 and token_comes <= at then
+        say('groups', 'has a bucket that is full, overdrawn, or not empty:', group)
+      end
+    elseif may == 2 then
+      say('groups', 'lacks the bucket of a group that waits for a token:', group)
+    end
+    if filled[group] ~= fills_at then
+      say('fills', 'has another time than the bucket of', group)
+    end
+    filled[group] = nil
     most = loose == '1' and most > 0 and most or tonumber(per_group)
     local paused_until = paused < 9007199254740991 and paused or 0 -- a parked group is paused without an end
     local first = ends > 0 and paused_until > 0 and math.min(ends, paused_until) or math.max(ends, paused_until)
+    first = token_comes > 0 and (first == 0 or token_comes < first) and token_comes or first
     if (has_rule[group] or 0) ~= first then
       say('rules', 'has another end than the group has:', group)
     end
@@ -307,11 +329,14 @@ local function look(queue, keys)
     if places_held ~= own then
       say('groups', 'counts other places than those held in', group)
     end
-    if own == 0 and not has_ready[group] and first == 0 and paused == 0 then
+    if own == 0 and not has_ready[group] and first == 0 and paused == 0 and not bucket_only then
       say('groups', 'has an empty group:', group)
     end
     local may_run = own < most and paused == 0 and has_ready[group]
-    local waits_for = may_run and turn or math.huge
+    if may == 2 and not may_run then
+      say('groups', 'lets a group wait for a token that does not need one:', group)
+    end
+    local waits_for = bucket_only and -1 or may_run and may ~= 2 and turn or math.huge
     if tonumber(keys.turns and redis.call('ZSCORE', keys.turns, group) or -1) ~= waits_for then
       say('turns', 'has another turn than the group has:', group)
     end
@@ -319,6 +344,9 @@ local function look(queue, keys)
   end
   for group in pairs(held) do
     say('groups', 'lacks the group of a held place:', group)
+  end
+  for group in pairs(filled) do
+    say('fills', 'has the time of a bucket that does not exist:', group)
   end
   for group in pairs(has_rule) do
     say('rules', 'has the end of a rule of no group:', group)
@@ -348,7 +376,7 @@ local function look(queue, keys)
   end
   -- No call searches for due work before `next_due`.
   local next_due = keys.meta and tonumber(redis.call('HGET', keys.meta, 'next_due')) or 0
-  for _, suffix in ipairs({ 'leases', 'delayed', 'ends', 'rules' }) do
+  for _, suffix in ipairs({ 'leases', 'delayed', 'ends', 'rules', 'fills' }) do
     local first = keys[suffix] and redis.call('ZRANGE', keys[suffix], 0, 0, 'WITHSCORES') or {}
     if first[1] and next_due > tonumber(first[2]) then
       say(suffix, 'is searched too late for', first[1])
@@ -424,7 +452,7 @@ end
 local known = {}
 for suffix in string.gmatch(
   'meta leases runs frames dead arrivals line delayed ready room distinct owned dedup firsts ends uploads ring fresh'
-    .. ' due bodies keyed named groups turns rules results result-ends once once-claimed once-done once-tokens',
+    .. ' due bodies keyed named groups turns rules fills results result-ends once once-claimed once-done once-tokens',
   '%S+'
 ) do
   known[suffix] = true

@@ -6,7 +6,7 @@
 //!
 //! | key | type | kinds | content |
 //! | --- | --- | --- | --- |
-//! | `…:meta` | hash | all | `config`, which may hold the mark of a new queue, see `queue/opening.rs`; `accepted` (also the last id), `acked` and the other counters; `token` (the last one); `flags`, see `lua/lib/config.lua`; `next_due`, see there; `capacity`, `resized`, `surplus` (messages that the last resize still has to drop); `joins` (the last place number in `line`); `holes` in `ready`; `packed` (messages minus elements in `ready`: a pack is two elements); `uncounted` (leased messages minus members of `leases`: a batch lease is one member); `rate_used` and `rate_at`, the bucket of the rate, see `lua/lib/limits.lua` |
+//! | `…:meta` | hash | all | `config`, which may hold the mark of a new queue, see `queue/opening.rs`; `accepted` (also the last id), `acked` and the other counters; `token` (the last one); `flags`, see `lua/lib/config.lua`; `next_due`, see there; `capacity`, `resized`, `surplus` (messages that the last resize still has to drop); `joins` (the last place number in `line`); `holes` in `ready`; `packed` (messages minus elements in `ready`: a pack is two elements); `uncounted` (leased messages minus members of `leases`: a batch lease is one member); `rate_used` and `rate_at`, the bucket of the rate, see `lua/lib/limits.lua`; `rates_at`, while groups get another rate: the cursor in `groups` of the next step |
 //! | `…:leases` | zset | leasing | live leases by deadline (ms); a lease's member is id (7 bytes) + token (7 bytes); a batch lease's member is the least id, the first token and the number of messages (1 byte), then the ids if they are not consecutive |
 //! | `…:runs` | zset | leasing | the batch leases in `leases`, by their first token, see `lua/lib/batch_leases.lua` |
 //! | `…:frames` | hash | leasing | id (7 bytes) → the message's frame, or a dead letter's record; frames in `ready` of a reliable or bounded queue are not in this hash. `p` and id → what precedes the id in `line`; `h` and id → its holder, and behind a byte 255 its progress; `u` and id → its dedup key, if the mark ends with the message; `e` and id → the end of its time to live, see `lua/lib/attachments.lua`; `b` and id → the reference of its large body; on any but a bounded queue, `d` and id → its distinct key, and `k` and a distinct key → the id of the message that holds it; `g` and id → the name of its group, while it holds a place; a batch lease → its frames or packs, if they come from `ready`; `h` and the batch lease → its holder; `a` and the batch lease → which of its messages are acked, see `lua/lib/batch_leases.lua` |
@@ -18,9 +18,10 @@
 //! | `…:room` | zset | bounded | the marker for room, with the same content |
 //! | `…:distinct` | hash | bounded | distinct key → id of the message that holds it; behind the id perhaps the beginning (ms) of its chain, see `lua/lib/distinct.lua` |
 //! | `…:owned` | hash | bounded | id → its distinct key |
-//! | `…:groups` | hash | grouped | name of a group → its turn, its held places, the id that took the last of them, whether it may run, and its rule and pause; '' → the virtual time; see `lua/grouped/queue.lua` |
+//! | `…:groups` | hash | grouped | name of a group → its turn, its held places, the id that took the last of them, whether it may run, its rule and pause, and its bucket while that is not full; '' → the virtual time; see `lua/grouped/queue.lua` |
 //! | `…:turns` | zset | grouped | the names of the groups: of those that may run by their turns, of the others with the score inf |
-//! | `…:rules` | zset | grouped | the names of groups with a rule or a pause, by the end (ms) that comes first |
+//! | `…:rules` | zset | grouped | the names of groups with a rule or a pause, or that wait for a token, by the end (ms) that comes first |
+//! | `…:fills` | zset | grouped | the names of groups with a bucket, by the time (ms) at which it is full |
 //! | `…:dedup` | zset | leasing | dedup keys by the end of their window (ms) |
 //! | `…:firsts` | hash | leasing | dedup key → id of the first message |
 //! | `…:ends` | zset | leasing | ids of undelivered messages with a time to live, by its end (ms) |
@@ -59,10 +60,10 @@ use queue_core::{MessageId, QueueKind, QueueName};
 /// The keys of a kind that leases, in the order of `lua/<kind>/queue.lua`; the literals are those that not every such
 /// kind has.
 macro_rules! leasing {
-    ($($own:literal),*) => {
+    ($($own:literal),* $(; $late:literal)?) => {
         &[
             "meta", "leases", "frames", "dead", "arrivals", "line", $($own,)*
-            "guard", "dedup", "firsts", "ends", "bodies", "uploads", "results", "result-ends",
+            "guard", "dedup", "firsts", "ends", "bodies", "uploads", $($late,)? "results", "result-ends",
         ]
     };
 }
@@ -70,7 +71,7 @@ macro_rules! leasing {
 const RELIABLE: &[&str] = leasing!("delayed", "ready", "runs");
 const DELAY: &[&str] = leasing!("runs");
 const PRIORITY: &[&str] = leasing!("delayed", "runs");
-const GROUPED: &[&str] = leasing!("delayed", "runs", "groups", "turns", "rules");
+const GROUPED: &[&str] = leasing!("delayed", "runs", "groups", "turns", "rules"; "fills");
 const BOUNDED: &[&str] = leasing!("delayed", "ready", "runs", "room", "distinct", "owned");
 /// The keys of a ring, in the order of `lua/rotating/ring.lua`.
 const ROTATING: &[&str] = &[
@@ -104,6 +105,7 @@ const OF_ANY_KIND: &[&str] = &[
     "groups",
     "turns",
     "rules",
+    "fills",
     "results",
     "result-ends",
     "guard",
@@ -382,6 +384,17 @@ mod tests {
         for kind in QueueKind::ALL {
             let last: &[&str] = match kind {
                 QueueKind::Rotating => &["guard", "uploads"],
+                QueueKind::Grouped => &[
+                    "guard",
+                    "dedup",
+                    "firsts",
+                    "ends",
+                    "bodies",
+                    "uploads",
+                    "fills",
+                    "results",
+                    "result-ends",
+                ],
                 _ => &[
                     "guard",
                     "dedup",

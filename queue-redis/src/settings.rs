@@ -52,16 +52,8 @@ pub(crate) const SETTINGS: &[Setting] = &[
         name: "rate",
         forms: &["%d+/%d+"],
         optional: true,
-        write: |config| {
-            let rate = config.leasing()?.rate?;
-            Some(format!("{}/{}", rate.most, millis_ceil(rate.per)))
-        },
-        read: |config, value| {
-            let (most, per) = value.split_once('/')?;
-            let per = Duration::from_millis(per.parse().ok()?);
-            config.leasing_mut()?.rate = Some(LeaseRate::new(most.parse().ok()?, per));
-            Some(())
-        },
+        write: |config| config.leasing()?.rate.map(rate),
+        read: |config, value| config.leasing_mut()?.rate.set(value),
     },
     Setting {
         name: "ageing",
@@ -112,6 +104,13 @@ pub(crate) const SETTINGS: &[Setting] = &[
             let config = grouped_mut(config)?;
             (value == "park").then(|| config.on_death = OnDeath::Park)
         },
+    },
+    Setting {
+        name: "group_rate",
+        forms: &["%d+/%d+"],
+        optional: true,
+        write: |config| grouped(config)?.group_rate.map(rate),
+        read: |config, value| grouped_mut(config)?.group_rate.set(value),
     },
     Setting {
         name: "pace",
@@ -165,6 +164,10 @@ fn grouped_mut(config: &mut QueueConfig) -> Option<&mut GroupedConfig> {
     }
 }
 
+fn rate(rate: LeaseRate) -> String {
+    format!("{}/{}", rate.most, millis_ceil(rate.per))
+}
+
 fn millis(duration: Option<Duration>) -> String {
     duration.map_or_else(|| "none".to_owned(), |some| millis_ceil(some).to_string())
 }
@@ -184,6 +187,15 @@ impl Field for u32 {
 impl Field for u64 {
     fn set(&mut self, value: &str) -> Option<()> {
         *self = value.parse().ok()?;
+        Some(())
+    }
+}
+
+impl Field for Option<LeaseRate> {
+    fn set(&mut self, value: &str) -> Option<()> {
+        let (most, per) = value.split_once('/')?;
+        let per = Duration::from_millis(per.parse().ok()?);
+        *self = Some(LeaseRate::new(most.parse().ok()?, per));
         Some(())
     }
 }

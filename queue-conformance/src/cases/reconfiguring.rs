@@ -45,6 +45,11 @@ fn changes(kind: QueueKind) -> Vec<Change> {
                     config.on_death = OnDeath::Park;
                 }
             },
+            |config| {
+                if let QueueConfig::Grouped(config) = config {
+                    config.group_rate = Some(LeaseRate::new(1_000_000, ms(1)));
+                }
+            },
         ],
         QueueKind::Bounded => &[|config| {
             if let QueueConfig::Bounded(config) = config {

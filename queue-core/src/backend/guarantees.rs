@@ -88,7 +88,7 @@ pub enum Feature {
     Ids,
     /// A due message is ready at once. Without this it waits until something moves it.
     AtOnce,
-    /// A queue may have a limit at once and a rate (Q1, Q2).
+    /// A queue may have a limit at once and a rate, and its groups may have rates (Q1 to Q3).
     Limits,
     /// An open stores the configuration, a later one compares it, a listing shows the queue, and it
     /// can be opened as it is stored.
@@ -263,7 +263,9 @@ impl Guarantees {
     pub fn check_config(&self, config: &QueueConfig) -> Result<()> {
         let leasing = config.leasing();
         let limited = leasing.is_some_and(|one| one.at_once.is_some() || one.rate.is_some());
-        self.place_for(Feature::Limits, limited)
+        let of_groups =
+            matches!(config, QueueConfig::Grouped(config) if config.group_rate.is_some());
+        self.place_for(Feature::Limits, limited || of_groups)
     }
 
     fn check_push(&self, push: &Push) -> Result<()> {

@@ -64,7 +64,7 @@ impl LeasingConfig {
             ));
         }
         if let Some(rate) = &self.rate {
-            rate.check()?;
+            rate.check("a rate", "queue")?;
         }
         check_max_body(self.max_body)
     }
@@ -81,10 +81,10 @@ impl LeasingConfig {
     }
 }
 
-/// How many messages a queue hands out in a time, over all its consumers (Q2): a token bucket with `most` tokens, which
-/// gets them back evenly within `per`.
+/// How many messages a queue, or a group of a grouped queue, hands out in a time, over all its consumers (Q2, Q3): a
+/// token bucket with `most` tokens, which gets them back evenly within `per`.
 ///
-/// In any time of length t the queue hands out at most `most` + `most` · t / `per` messages.
+/// In any time of length t the queue or the group hands out at most `most` + `most` · t / `per` messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct LeaseRate {
@@ -103,14 +103,15 @@ impl LeaseRate {
         Self { most, per }
     }
 
-    fn check(&self) -> Result<()> {
+    /// Checks the rate of a queue or of a group. An error begins with `name`, and says to pause `whole` for none.
+    pub(crate) fn check(&self, name: &str, whole: &str) -> Result<()> {
         let Self { most, per } = *self;
         if most == 0 || most > MAX_RATE {
             return Err(Error::invalid(format!(
-                "a rate of {most} messages: 1 to {MAX_RATE} are allowed; pause the queue for none"
+                "{name} of {most} messages: 1 to {MAX_RATE} are allowed; pause the {whole} for none"
             )));
         }
-        check_optional("a rate's time", Some(per), LONGEST_RATE)
+        check_optional(&format!("{name}'s time"), Some(per), LONGEST_RATE)
     }
 }
 
@@ -121,7 +122,7 @@ impl fmt::Display for LeaseRate {
 }
 
 /// A limit, for comparing and showing.
-struct Limit<T>(Option<T>);
+pub(crate) struct Limit<T>(pub(crate) Option<T>);
 
 impl PartialEq for Limit<u32> {
     fn eq(&self, other: &Self) -> bool {

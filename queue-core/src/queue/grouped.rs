@@ -6,10 +6,10 @@ use async_trait::async_trait;
 use bytes::Bytes;
 
 use super::{
-    config::{leasing_setters, same},
+    config::{Limit, leasing_setters, same},
     leasing::Leasing,
 };
-use crate::{Error, LeasingConfig, MessageId, Page, Paged, Result, limits};
+use crate::{Error, LeaseRate, LeasingConfig, MessageId, Page, Paged, Result, limits};
 
 /// A grouped queue: each message belongs to the group of its key, a customer say. At most
 /// [`per_group`](GroupedConfig::per_group) messages of a group are under leases (G1). In strict order that is one, and
@@ -20,10 +20,14 @@ use crate::{Error, LeasingConfig, MessageId, Page, Paged, Result, limits};
 /// due. A message that comes back by a release or an expired lease goes before the others of its group (L11). In strict
 /// order a retried or deferred one does, too, when its delay is over.
 ///
-/// An empty group leaves nothing behind but its rule (G5), so there may be any number of keys.
+/// A group may have a rate (Q3): all groups the same by [`group_rate`](GroupedConfig::group_rate), or one group another
+/// by its rule. A group without a token waits for the next one, and the other groups go on.
+///
+/// An empty group leaves nothing behind but its rule (G5), and its bucket until that is full (Q3), so there may be any
+/// number of keys.
 ///
 /// The turns are those of start-time fair queueing (Goyal, Vin and Cheng, 1996), counted in messages. A
-/// [rule](GroupRule) gives one group another weight, or another number of messages at once.
+/// [rule](GroupRule) gives one group another weight, another number of messages at once, or another rate.
 #[async_trait]
 pub trait GroupedQueue: Leasing {
     /// Shows the groups, a page at a time: first the groups that may run, in their turns; then the others, by key.
@@ -43,7 +47,8 @@ pub trait GroupedQueue: Leasing {
     ///
     /// # Errors
     ///
-    /// `Invalid` for a key of no or of more than 256 bytes, and for a weight, a number or a time out of its range.
+    /// `Invalid` for a key of no or of more than 256 bytes, and for a weight, a number, a rate or a time out of its
+    /// range.
     async fn change_group(&self, key: Bytes, change: GroupChange) -> Result<()>;
 }
 
@@ -82,16 +87,20 @@ pub struct GroupRule {
     /// The most messages of the group under leases, in place of [`per_group`](GroupedConfig::per_group). It has no
     /// effect in strict order, where that is always one.
     pub at_once: Option<u32>,
+    /// The messages of the group that are handed out in a time, in place of [`group_rate`](GroupedConfig::group_rate)
+    /// (Q3).
+    pub rate: Option<LeaseRate>,
     /// The time until the rule ends: 1 ms to 2^47 ms.
     pub lasts: Duration,
 }
 
 impl GroupRule {
-    /// A rule for this time, with weight 1 and no number of its own.
+    /// A rule for this time, with weight 1, and no number and no rate of its own.
     pub const fn lasting(lasts: Duration) -> Self {
         Self {
             weight: 1,
             at_once: None,
+            rate: None,
             lasts,
         }
     }
@@ -107,6 +116,27 @@ impl GroupRule {
     pub const fn with_at_once(self, most: u32) -> Self {
         Self {
             at_once: Some(most),
+            ..self
+        }
+    }
+
+    /// With at most `most` messages handed out in each `per`, redeliveries among them (Q3).
+    ///
+    /// ```
+    /// # async fn example(calls: queue_core::Grouped<u64>) -> queue_core::Result<()> {
+    /// use std::time::Duration;
+    /// use queue_core::{GroupRule, GroupedQueueExt};
+    ///
+    /// let day = Duration::from_secs(24 * 60 * 60);
+    /// let ten_a_second = GroupRule::lasting(day).with_rate(10, Duration::from_secs(1));
+    /// calls.queue().set_rule("customer-7", ten_a_second).await?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub const fn with_rate(self, most: u32, per: Duration) -> Self {
+        Self {
+            rate: Some(LeaseRate::new(most, per)),
             ..self
         }
     }
@@ -128,6 +158,7 @@ impl GroupChange {
             )),
             Self::Rule(rule) => {
                 limits::check_weight(rule.weight)?;
+                check_group_rate(rule.rate)?;
                 limits::rule_millis(rule.lasts).map(drop)
             }
             Self::Pause(lasts) => limits::rule_millis(*lasts).map(drop),
@@ -149,13 +180,17 @@ pub struct Group {
     pub held: u32,
     /// The time since which its next message has been ready.
     pub oldest_ready: Option<Duration>,
-    /// Whether its next message may be leased now: it has one, fewer messages hold places than may, and it is not
-    /// paused or parked.
+    /// Whether its next message may be leased now: it has one, fewer messages hold places than may, it does not wait
+    /// for a token, and it is not paused or parked.
     pub may_run: bool,
     /// The most of its messages that may hold places, by its rule or the queue's configuration.
     pub at_once: u32,
     /// Its weight: 1 without a rule.
     pub weight: u32,
+    /// Its rate, by its rule or the queue's configuration (Q3).
+    pub rate: Option<LeaseRate>,
+    /// The time until its next token (Q3); `None` if it has one now, or has no rate.
+    pub next_token: Option<Duration>,
     /// The time until its rule ends, if it has one.
     pub rule_ends: Option<Duration>,
     /// The time until it is no longer paused, if someone has paused it.
@@ -169,7 +204,7 @@ pub struct Group {
 }
 
 impl Group {
-    /// A group without messages, rule or pause, which may not run. At most `at_once` of its messages may hold places.
+    /// A group without messages, rule, rate or pause, which may not run. At most `at_once` of its messages may hold places.
     pub const fn new(key: Bytes, at_once: u32) -> Self {
         Self {
             key,
@@ -179,6 +214,8 @@ impl Group {
             may_run: false,
             at_once,
             weight: 1,
+            rate: None,
+            next_token: None,
             rule_ends: None,
             paused: None,
             parked: false,
@@ -190,6 +227,11 @@ impl Group {
     /// Whether it hands out nothing until its pause ends, or someone resumes it.
     pub const fn is_paused(&self) -> bool {
         self.paused.is_some() || self.parked
+    }
+
+    /// Whether nothing but its rate keeps its next message: it may run when its next token comes (Q3).
+    pub const fn waits_for_token(&self) -> bool {
+        self.next_token.is_some() && self.ready > 0 && self.held < self.at_once && !self.is_paused()
     }
 }
 
@@ -305,6 +347,8 @@ pub struct GroupedConfig {
     pub per_group: u32,
     /// The effect of a message's death on its group (G2).
     pub on_death: OnDeath,
+    /// The messages of each group that are handed out in a time (Q3). No limit by default.
+    pub group_rate: Option<LeaseRate>,
 }
 
 impl Default for GroupedConfig {
@@ -314,6 +358,7 @@ impl Default for GroupedConfig {
             order: GroupOrder::Strict,
             per_group: 1,
             on_death: OnDeath::Continue,
+            group_rate: None,
         }
     }
 }
@@ -338,6 +383,15 @@ impl GroupedConfig {
         self
     }
 
+    /// With at most `most` messages of each group handed out in each `per`, over all consumers (Q3). Redeliveries count.
+    ///
+    /// A group's [rule](GroupRule::with_rate) may give it another rate.
+    #[must_use]
+    pub const fn with_group_rate(mut self, most: u32, per: Duration) -> Self {
+        self.group_rate = Some(LeaseRate::new(most, per));
+        self
+    }
+
     /// The error of another order, or of another number for each group, while the queue has messages.
     pub fn order_of_held(held: u64) -> Error {
         Error::invalid(format!(
@@ -353,6 +407,7 @@ impl GroupedConfig {
     /// `Invalid`, naming the value.
     pub fn check(&self) -> Result<()> {
         self.leasing.check()?;
+        check_group_rate(self.group_rate)?;
         match (self.order, self.per_group) {
             (_, 0) => Err(Error::invalid(
                 "a per_group of 0 would never hand out anything: at least 1; pause the queue instead",
@@ -375,6 +430,15 @@ impl GroupedConfig {
         self.leasing.check_stored(&stored.leasing)?;
         same("order", stored.order, self.order)?;
         same("per_group", stored.per_group, self.per_group)?;
-        same("on_death", stored.on_death, self.on_death)
+        same("on_death", stored.on_death, self.on_death)?;
+        same(
+            "group_rate",
+            Limit(stored.group_rate),
+            Limit(self.group_rate),
+        )
     }
+}
+
+fn check_group_rate(rate: Option<LeaseRate>) -> Result<()> {
+    rate.map_or(Ok(()), |rate| rate.check("a group's rate", "group"))
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::QueueConfig;
+use super::{LeaseRate, QueueConfig};
 use crate::millis_ceil;
 
 impl QueueConfig {
@@ -11,12 +11,10 @@ impl QueueConfig {
     pub fn settings(&self) -> Vec<(&'static str, String)> {
         let mut settings = Vec::new();
         if let Some(leasing) = self.leasing() {
-            let rate = leasing.rate;
-            let rate = rate.map(|rate| format!("{}/{}", rate.most, millis_ceil(rate.per)));
             settings.push(("max_attempts", leasing.max_attempts.to_string()));
             settings.push(("dead_letter_cap", leasing.dead_letter_cap.to_string()));
             settings.push(("at_once", limit(leasing.at_once)));
-            settings.push(("rate", limit(rate)));
+            settings.push(("rate", rate(leasing.rate)));
         }
         match self {
             Self::Reliable(_) | Self::Delay(_) => {}
@@ -25,6 +23,7 @@ impl QueueConfig {
                 settings.push(("order", config.order.to_string()));
                 settings.push(("per_group", config.per_group.to_string()));
                 settings.push(("on_death", config.on_death.to_string()));
+                settings.push(("group_rate", rate(config.group_rate)));
             }
             Self::Bounded(config) => settings.push(("capacity", config.capacity.to_string())),
             Self::Rotating(config) => settings.push(("pace_ms", millis(config.pace))),
@@ -35,6 +34,10 @@ impl QueueConfig {
 
 fn limit<T: ToString>(limit: Option<T>) -> String {
     limit.map_or_else(|| "none".to_owned(), |limit| limit.to_string())
+}
+
+fn rate(rate: Option<LeaseRate>) -> String {
+    limit(rate.map(|rate| format!("{}/{}", rate.most, millis_ceil(rate.per))))
 }
 
 fn millis(time: Option<Duration>) -> String {

@@ -223,6 +223,14 @@ impl Opening<'_, dyn GroupedQueue> {
         }
         self
     }
+
+    /// Sets how many messages of each group the queue hands out in a time, over all consumers (Q3). Redeliveries count.
+    pub fn group_rate(mut self, most: u32, per: Duration) -> Self {
+        if let QueueConfig::Grouped(config) = &mut self.config {
+            config.group_rate = Some(LeaseRate::new(most, per));
+        }
+        self
+    }
 }
 
 impl Opening<'_, dyn BoundedQueue> {

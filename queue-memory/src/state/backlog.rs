@@ -52,8 +52,16 @@ pub(crate) trait Backlog: Debug + Send + 'static {
     /// The time of the next promotion.
     fn next_promotion(&self) -> Option<Timestamp>;
 
-    /// The time at which the next rule or pause of a group ends.
-    fn next_rule_end(&self) -> Option<Timestamp> {
+    /// Notes the time of a call, before anything else.
+    fn set_time(&mut self, _now: Timestamp) {}
+
+    /// The time at which the next rule or pause of a group ends, or its wait for a token.
+    fn next_end(&self) -> Option<Timestamp> {
+        None
+    }
+
+    /// The time from which `promote` has something to do for groups.
+    fn next_stir(&self) -> Option<Timestamp> {
         None
     }
 
@@ -122,11 +130,19 @@ pub(crate) trait Lines: Debug + Send + 'static {
     /// Takes a message out, wherever it is.
     fn remove(&mut self, entries: &mut Entries, slot: Slot);
 
-    /// Ends rules and pauses of groups, at most 128.
-    fn end_rules(&mut self, _now: Timestamp) {}
+    /// Notes the time of a call, before anything else.
+    fn set_time(&mut self, _now: Timestamp) {}
 
-    /// The time at which the next of them ends.
-    fn next_rule_end(&self) -> Option<Timestamp> {
+    /// Ends rules and pauses of groups, and their waits for tokens, at most 128; and removes full buckets.
+    fn stir(&mut self) {}
+
+    /// The time at which the next of these ends.
+    fn next_end(&self) -> Option<Timestamp> {
+        None
+    }
+
+    /// The time from which `stir` has something to do.
+    fn next_stir(&self) -> Option<Timestamp> {
         None
     }
 
@@ -206,7 +222,7 @@ impl<L: Lines> Backlog for Lined<L> {
             planted!(PromotedToTheHead => self.lines.rejoin(entries, slot); continue);
             self.lines.due(entries, slot);
         }
-        self.lines.end_rules(now);
+        self.lines.stir();
     }
 
     #[inline]
@@ -250,8 +266,18 @@ impl<L: Lines> Backlog for Lined<L> {
         self.next_due()
     }
 
-    fn next_rule_end(&self) -> Option<Timestamp> {
-        self.lines.next_rule_end()
+    #[inline]
+    fn set_time(&mut self, now: Timestamp) {
+        self.lines.set_time(now);
+    }
+
+    fn next_end(&self) -> Option<Timestamp> {
+        self.lines.next_end()
+    }
+
+    #[inline]
+    fn next_stir(&self) -> Option<Timestamp> {
+        self.lines.next_stir()
     }
 
     fn count_groups(&self) -> usize {

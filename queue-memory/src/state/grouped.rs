@@ -7,7 +7,7 @@ use queue_core::{
 };
 
 use super::{
-    backlog::{Lined, Lines},
+    backlog::Lined,
     entry::{EntryPlace, Key, StoredMessage},
     groups::{Groups, key_in, name_of},
     kind::Kind,
@@ -52,8 +52,8 @@ impl Leases for Grouped {
             0 => {}
             kept => return Err(asked.order_of_kept(kept)),
         }
-        state.backlog.lines.change_order(config);
         state.reconfigure_leasing(now, &config.leasing);
+        state.backlog.lines.reconfigure(config);
         state.config = config.clone();
         Ok(())
     }
@@ -67,12 +67,7 @@ impl LeasingState<Grouped> {
         change: &GroupChange,
     ) -> Result<()> {
         let now = self.begin(now);
-        let groups = &mut self.backlog.lines;
-        groups.change_rule(&name_of(key), change, now)?;
-        if let Some(end) = groups.next_rule_end() {
-            self.expect(end);
-        }
-        Ok(())
+        self.backlog.lines.change_rule(&name_of(key), change, now)
     }
 
     pub(crate) fn groups(&mut self, now: Timestamp, page: Page) -> Paged<Group> {
@@ -95,6 +90,8 @@ impl LeasingState<Grouped> {
             group.oldest_ready = seen.first.map(|slot| now.since(self.entries[slot].since));
             group.may_run = seen.may_run;
             group.weight = seen.weight;
+            group.rate = seen.rate;
+            group.next_token = seen.token_comes.map(|time| time.since(now));
             group.rule_ends = seen.rule_ends.map(|end| end.since(now));
             group.paused = seen.paused_until.map(|end| end.since(now));
             group.parked = seen.is_parked;
@@ -111,12 +108,17 @@ impl LeasingState<Grouped> {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
+    use queue_core::Settlement;
+
     use crate::state::churn::{DEAD_LETTERS, churn, delayed};
 
     #[test]
     fn a_grouped_queue_does_not_grow() {
-        for config in [GroupedConfig::default(), GroupedConfig::loose(2)] {
+        let rated = GroupedConfig::loose(2).with_group_rate(2, Duration::from_millis(40));
+        for config in [GroupedConfig::default(), GroupedConfig::loose(2), rated] {
             let config = config
                 .with_dead_letter_cap(DEAD_LETTERS)
                 .with_max_attempts(3);
@@ -127,7 +129,31 @@ mod tests {
                     .map(|(n, push)| push.with_group(format!("{}", (round * 31 + n * 7) % 2_000)))
                     .collect();
                 let _ids = state.push(now, &pushes);
+                // A key comes some eight times a second, and its bucket is full after 40 ms.
+                assert!(state.backlog.lines.rates.len() < 4_000);
             });
         }
+    }
+
+    #[test]
+    fn a_full_bucket_leaves_nothing() {
+        let config = GroupedConfig::loose(2).with_group_rate(3, Duration::from_millis(30));
+        let mut state = Grouped::create(&config);
+        let at = Timestamp::from_millis;
+        for key in 0..10_000_u64 {
+            let push = Push::new("x").with_group(key.to_string());
+            state.push(at(1), &[push]);
+            let delivery = state.lease(at(1), 1, 1_000, None).deliveries.remove(0);
+            state.settle(at(1), &[Settlement::ack(delivery.receipt)]);
+        }
+        assert_eq!(state.backlog.lines.rates.len(), 10_000);
+        for _ in 0..100 {
+            state.depth(at(10));
+            assert_eq!(state.backlog.lines.rates.len(), 10_000);
+        }
+        for _ in 0..10_000_usize.div_ceil(128) {
+            state.depth(at(11));
+        }
+        assert_eq!(state.backlog.lines.rates.len(), 0);
     }
 }

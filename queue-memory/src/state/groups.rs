@@ -7,27 +7,31 @@ use std::{
 };
 
 use queue_core::{
-    Error, GroupChange, GroupOrder, GroupedConfig, OnDeath, Result, Timestamp, limits,
+    Error, GroupChange, GroupOrder, GroupedConfig, LeaseRate, OnDeath, Result, Timestamp, limits,
 };
 
 use super::{
     backlog::Lines,
     entry::{Entries, Key, Slot, StoredMessage},
     fifo::Fifo,
+    rates::Rates,
 };
 
 /// The ready messages by group, and which group is next.
 ///
-/// A group is here while it has a ready message, a message that holds a place, or a rule or a pause. Leased messages
-/// hold places. In strict order, a message that waits for the end of its delay does, too (G2).
+/// A group is here while it has a ready message, a message that holds a place, or a rule or a pause; its bucket of
+/// tokens is elsewhere. Leased messages hold places. In strict order, a message that waits for the end of its delay does, too (G2).
 #[derive(Debug)]
 pub(crate) struct Groups {
     order: Order,
     groups: BTreeMap<Key, Group>,
     /// The groups that may run, by their turns.
     eligible: BTreeSet<(Turn, Key)>,
-    /// The groups with a rule or a pause, by the end that comes first.
-    rule_ends: BTreeSet<(Timestamp, Key)>,
+    /// The groups with a rule or a pause, or that wait for a token, by the end that comes first.
+    ends: BTreeSet<(Timestamp, Key)>,
+    pub(super) rates: Rates,
+    /// The time of the present call.
+    now: Timestamp,
     /// The virtual time: the turn of the last delivery.
     time: Turn,
     len: usize,
@@ -84,6 +88,8 @@ struct Group {
     /// In strict order, the message that holds the group's only place.
     held_by: Option<Slot>,
     turn: Turn,
+    /// The time of its next token, if its bucket had none when it last changed (Q3).
+    token_comes: Option<Timestamp>,
     /// Its rule and its pause, if it has any.
     own: Option<Box<Own>>,
 }
@@ -101,6 +107,7 @@ struct Own {
 struct Rule {
     weight: u32,
     at_once: Option<u32>,
+    rate: Option<LeaseRate>,
     ends: Timestamp,
 }
 
@@ -125,6 +132,8 @@ pub(super) struct Seen {
     pub(super) may_run: bool,
     pub(super) at_once: u32,
     pub(super) weight: u32,
+    pub(super) rate: Option<LeaseRate>,
+    pub(super) token_comes: Option<Timestamp>,
     pub(super) rule_ends: Option<Timestamp>,
     pub(super) paused_until: Option<Timestamp>,
     pub(super) is_parked: bool,
@@ -144,11 +153,24 @@ pub(super) fn key_in(name: &Key) -> &[u8] {
 impl Group {
     /// Whether its next message may be leased.
     fn may_run(&self, order: Order) -> bool {
+        self.token_comes.is_none() && self.has_next(order)
+    }
+
+    /// Whether its next message may be leased if it has a token.
+    fn has_next(&self, order: Order) -> bool {
         let is_paused = self.paused_until().is_some() || self.is_parked();
         planted!(PausedGroupRuns => is_paused = false);
         let most = self.most(order);
         planted!(GroupIgnoresItsLimit => most = u32::MAX);
         self.line.len() > 0 && self.held < most && !is_paused
+    }
+
+    /// The first end of its rule, of its pause, or of its wait for a token.
+    fn first_end(&self, order: Order) -> Option<Timestamp> {
+        let token = self.token_comes.filter(|_| self.has_next(order));
+        planted!(TokenOfAGroupUnseen => token = None);
+        let own = self.own.as_ref().and_then(|own| own.first_end());
+        own.into_iter().chain(token).min()
     }
 
     fn rule(&self) -> Option<Rule> {
@@ -181,15 +203,31 @@ impl Groups {
             order: Order::of(config),
             groups: BTreeMap::new(),
             eligible: BTreeSet::new(),
-            rule_ends: BTreeSet::new(),
+            ends: BTreeSet::new(),
+            rates: Rates::new(config.group_rate),
+            now: Timestamp::default(),
             time: Turn(0.0),
             len: 0,
         }
     }
 
-    /// Takes another order, while it has no messages. The turns go on.
-    pub(super) fn change_order(&mut self, config: &GroupedConfig) {
+    /// Takes another configuration; another order only while it has no messages. The turns go on.
+    pub(super) fn reconfigure(&mut self, config: &GroupedConfig) {
         self.order = Order::of(config);
+        let own_rate = |group: &Group| group.rule().and_then(|rule| rule.rate);
+        let has_own = |name: &Key| self.groups.get(name).and_then(own_rate).is_some();
+        let (rate, now) = (config.group_rate, self.now);
+        for name in self.rates.change_usual(rate, now, has_own) {
+            self.note_token(&name);
+        }
+    }
+
+    /// Notes whether a group has a token, after a change of its bucket.
+    fn note_token(&mut self, name: &Key) {
+        if self.groups.contains_key(name) {
+            let comes = self.rates.next_token(name, self.now);
+            self.change(name, |group| group.token_comes = comes);
+        }
     }
 
     /// Gives a group a rule or a pause, or ends it.
@@ -205,6 +243,7 @@ impl Groups {
                 let rule = Rule {
                     weight: rule.weight,
                     at_once: rule.at_once,
+                    rate: rule.rate,
                     ends: until(rule.lasts)?,
                 };
                 self.change_own(name, |own| own.rule = Some(rule));
@@ -231,21 +270,21 @@ impl Groups {
     fn change_own(&mut self, name: &Key, change: impl FnOnce(&mut Own)) {
         let (before, after) = self.change(name, |group| {
             let mut own = group.own.take().unwrap_or_default();
-            let before = own.first_end();
+            let before = own.rule.and_then(|rule| rule.rate);
             change(&mut own);
-            let after = own.first_end();
+            let after = own.rule.and_then(|rule| rule.rate);
             group.own = Some(own).filter(|own| !own.is_over());
             (before, after)
         });
         if before != after {
-            before.map(|end| self.rule_ends.remove(&(end, Arc::clone(name))));
-            after.map(|end| self.rule_ends.insert((end, Arc::clone(name))));
+            self.rates.change(name, self.rates.of(after), self.now);
+            self.note_token(name);
         }
     }
 
     /// Changes a group, which is new if it has neither ready messages nor places, nor a rule.
     fn change<A>(&mut self, name: &Key, change: impl FnOnce(&mut Group) -> A) -> A {
-        let (time, order) = (self.time, self.order);
+        let (time, order, now) = (self.time, self.order, self.now);
         let begin = time.next(1);
         planted!(NewGroupCatchesUp => begin = Turn(1.0));
         let group = self
@@ -256,18 +295,26 @@ impl Groups {
                 held: 0,
                 held_by: None,
                 turn: begin,
+                token_comes: self.rates.next_token(name, now),
                 own: None,
             });
         let before = group.may_run(order).then_some(group.turn);
+        let end_before = group.first_end(order);
+        group.token_comes = group.token_comes.filter(|time| now < *time);
         let answer = change(group);
         if before.is_none() {
             group.turn = group.turn.max(time);
         }
         let after = group.may_run(order).then_some(group.turn);
+        let end_after = group.first_end(order);
         let is_over = group.line.len() == 0 && group.held == 0 && group.own.is_none();
         if before != after {
             before.map(|turn| self.eligible.remove(&(turn, Arc::clone(name))));
             after.map(|turn| self.eligible.insert((turn, Arc::clone(name))));
+        }
+        if end_before != end_after {
+            end_before.map(|end| self.ends.remove(&(end, Arc::clone(name))));
+            end_after.map(|end| self.ends.insert((end, Arc::clone(name))));
         }
         planted!(EmptyGroupStays => is_over = false);
         if is_over {
@@ -294,10 +341,16 @@ impl Groups {
             may_run: group.may_run(self.order),
             at_once: group.most(self.order),
             weight: group.weight(),
+            rate: self.rate_of(group),
+            token_comes: self.rates.next_token(name, self.now),
             rule_ends: group.rule().map(|rule| rule.ends),
             paused_until: group.paused_until(),
             is_parked: group.is_parked(),
         }
+    }
+
+    fn rate_of(&self, group: &Group) -> Option<LeaseRate> {
+        self.rates.of(group.rule().and_then(|rule| rule.rate))
     }
 
     fn add(
@@ -353,7 +406,13 @@ impl Lines for Groups {
         let name = group_of(entry);
         self.time = self.groups.get(&name).map_or(self.time, |group| group.turn);
         let is_strict = self.order.is_strict;
+        let rate = self.groups.get(&name).and_then(|group| self.rate_of(group));
+        if let Some(rate) = rate {
+            self.rates.spend(&name, rate, self.now);
+        }
+        let token_comes = self.rates.next_token(&name, self.now);
         self.change(&name, |group| {
+            group.token_comes = token_comes;
             group.line.remove(entries, slot);
             group.held += 1;
             group.held_by = is_strict.then_some(slot);
@@ -378,9 +437,20 @@ impl Lines for Groups {
         }
     }
 
-    fn end_rules(&mut self, now: Timestamp) {
+    fn set_time(&mut self, now: Timestamp) {
+        self.now = now;
+    }
+
+    fn next_stir(&self) -> Option<Timestamp> {
+        let times = [self.next_end(), self.rates.first_full()];
+        times.into_iter().flatten().min()
+    }
+
+    fn stir(&mut self) {
+        let now = self.now;
+        self.rates.clear_full(now);
         for _ in 0..limits::MAX_BATCH {
-            let first = self.rule_ends.first();
+            let first = self.ends.first();
             let Some((_, name)) = first.filter(|(end, _)| *end <= now) else {
                 break;
             };
@@ -392,8 +462,8 @@ impl Lines for Groups {
         }
     }
 
-    fn next_rule_end(&self) -> Option<Timestamp> {
-        self.rule_ends.first().map(|(end, _)| *end)
+    fn next_end(&self) -> Option<Timestamp> {
+        self.ends.first().map(|(end, _)| *end)
     }
 
     fn count_groups(&self) -> usize {

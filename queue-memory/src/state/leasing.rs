@@ -62,7 +62,7 @@ pub(crate) struct LeasingState<K: Kind> {
     pub(super) last_id: u64,
     last_token: u64,
     pub(super) latest: Timestamp,
-    /// The time before which no lease expires, no message comes due, and no time to live and no rule of a group ends.
+    /// The time before which no lease expires, no message comes due, and no time to live ends.
     quiet_until: Timestamp,
 }
 
@@ -118,8 +118,11 @@ impl<K: Kind> LeasingState<K> {
     pub(super) fn begin(&mut self, now: Timestamp) -> Timestamp {
         let now = self.latest.max(now);
         self.latest = now;
+        self.backlog.set_time(now);
         debug_assert!(self.quiet_until <= self.next_stir());
-        if now >= self.quiet_until {
+        // A change of a group may bring its times forward, and does not say so.
+        let stirs = self.backlog.next_stir();
+        if now >= self.quiet_until || stirs.is_some_and(|time| time <= now) {
             self.catch_up(now);
         }
         now
@@ -144,7 +147,6 @@ impl<K: Kind> LeasingState<K> {
             self.marks.first_end(),
             self.leases.first_time(),
             self.backlog.next_promotion(),
-            self.backlog.next_rule_end(),
             self.ends.first_end(),
         ];
         times.into_iter().flatten().min().unwrap_or(NEVER)
@@ -328,11 +330,12 @@ impl<K: Kind> LeasingState<K> {
         delivery
     }
 
-    /// The next time at which a group may be freed: at the end of a rule, or of a message that holds a place.
+    /// The next time at which a group may be freed: at the end of a rule, with a token, or at the end of a message that
+    /// holds a place.
     fn next_freed(&self) -> Option<Timestamp> {
         let end = || self.ends.first_end();
         let end = self.backlog.delayed_hold_places().then(end).flatten();
-        self.backlog.next_rule_end().into_iter().chain(end).min()
+        self.backlog.next_end().into_iter().chain(end).min()
     }
 
     /// The next time at which something changes without a call: a deadline, a due time, or a group that is freed.

@@ -1,23 +1,14 @@
 //! The limits of the whole queue: of live leases (Q1), and of deliveries in a time (Q2).
 
-use queue_core::{LeaseRate, LeasingConfig, Timestamp, millis_ceil};
+use queue_core::{LeasingConfig, Timestamp};
+
+use super::bucket::Bucket;
 
 /// Both limits, and the state of the rate's bucket.
 #[derive(Debug)]
 pub(super) struct Limits {
     at_once: Option<u32>,
     bucket: Option<Bucket>,
-}
-
-/// A token bucket in whole numbers: each delivery takes `per` from it, and each millisecond gives `most` back.
-#[derive(Debug, Clone, Copy)]
-struct Bucket {
-    most: u64,
-    per: u64,
-    /// The spent part of the bucket at the time `at`: deliveries took it, and time has not given it back. At most
-    /// `most * per`.
-    used: u64,
-    at: Timestamp,
 }
 
 impl Limits {
@@ -31,11 +22,9 @@ impl Limits {
     /// Takes other limits. A rate that stays the same keeps its bucket. With another rate, the bucket is as full as
     /// before.
     pub(super) fn change(&mut self, now: Timestamp, config: &LeasingConfig) {
-        let bucket = config.rate.map(Bucket::full);
-        self.bucket = match (self.bucket, bucket) {
-            (Some(old), Some(new)) if (old.most, old.per) == (new.most, new.per) => Some(old),
-            (Some(old), Some(new)) => Some(new.as_full_as(old, now)),
-            (_, new) => new,
+        self.bucket = match (self.bucket, config.rate) {
+            (Some(bucket), Some(rate)) => Some(bucket.with_rate(rate, now)),
+            (_, rate) => rate.map(Bucket::full),
         };
         self.at_once = config.at_once;
     }
@@ -62,48 +51,12 @@ impl Limits {
     #[inline]
     pub(super) fn spend(&mut self, now: Timestamp, deliveries: usize) {
         if let Some(bucket) = &mut self.bucket {
-            let deliveries = deliveries as u64;
-            bucket.used = bucket.used_at(now) + deliveries * bucket.per;
-            bucket.at = now;
+            bucket.spend(now, deliveries);
         }
     }
 
     /// The time of the next token, if there is none now.
     pub(super) fn next_token(&self, now: Timestamp) -> Option<Timestamp> {
-        let bucket = self.bucket?;
-        let over = (bucket.used_at(now) + bucket.per).checked_sub(bucket.most * bucket.per)?;
-        (over > 0).then(|| now.plus_millis(over.div_ceil(bucket.most)))
-    }
-}
-
-impl Bucket {
-    fn full(rate: LeaseRate) -> Self {
-        Self {
-            most: u64::from(rate.most),
-            per: millis_ceil(rate.per),
-            used: 0,
-            at: Timestamp::default(),
-        }
-    }
-
-    /// The same rate, with this share of the bucket used. All backends count in these numbers.
-    fn as_full_as(self, other: Self, now: Timestamp) -> Self {
-        let size = |bucket: &Self| (bucket.most * bucket.per) as f64;
-        let used = other.used_at(now) as f64 / size(&other) * size(&self);
-        Self {
-            used: used.ceil() as u64,
-            at: now,
-            ..self
-        }
-    }
-
-    fn used_at(&self, now: Timestamp) -> u64 {
-        let given_back = millis_ceil(now.since(self.at)).saturating_mul(self.most);
-        planted!(TokensComeBackTwice => given_back = given_back.saturating_mul(2));
-        self.used.saturating_sub(given_back)
-    }
-
-    fn tokens(&self, now: Timestamp) -> usize {
-        ((self.most * self.per - self.used_at(now)) / self.per) as usize
+        self.bucket?.next_token(now)
     }
 }

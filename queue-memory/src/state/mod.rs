@@ -7,6 +7,7 @@
 mod availability;
 mod backlog;
 mod bounded;
+mod bucket;
 #[cfg(test)]
 mod churn;
 mod dead;
@@ -37,6 +38,7 @@ mod outdating;
 #[cfg(feature = "planted")]
 mod planted;
 mod priority;
+mod rates;
 mod reliable;
 mod results;
 mod rotating;

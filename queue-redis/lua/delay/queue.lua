@@ -37,6 +37,10 @@ end
 local count_groups, end_places, frees_at, hold = nil, nil, nil, nil
 local keep_place, park, plain_members, plain_place, regroup_members = nil, nil, nil, nil, nil
 
+--- @part "change_rates"
+-- gives: change_rates
+local change_rates = nil
+
 --- @part "line"
 -- The line of a delay queue. LINE has ids by due time, and FRAMES their frames. Due messages are ready since their
 -- due time, so scripts do not update that time in the frame.

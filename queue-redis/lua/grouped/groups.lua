@@ -8,6 +8,7 @@
 -- - the time since which its next message is ready, or -1; 1 if it may run, or 0
 -- - the id that holds its only place, or ''; the due time of that message if it waits, or -1
 -- - its weight, and how many places may be held; the ends of its rule and of its pause, or -1; -2 if it is parked
+-- - the messages and the ms of its rate, or 0; the time of its next token, or -1 if it has one now, or no rate
 --
 -- needs: BEHIND, DELAYED, FRAMES, HEAD, LINE, PARKED, SINCE, TURNS, loose, most_of, reclaim, state_of, writable
 --- @include "lib/call"
@@ -42,6 +43,7 @@ local function groups()
     reply[at + 10] = (state.rule_ends or 0) > 0 and state.rule_ends or -1
     local paused_until = state.paused_until or 0
     reply[at + 11] = paused_until == PARKED and -2 or paused_until > 0 and paused_until or -1
+    reply[at + 12], reply[at + 13], reply[at + 14] = state.most or 0, state.per or 0, state.token_comes or -1
   end
   return reply
 end

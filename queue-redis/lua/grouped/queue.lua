@@ -12,8 +12,8 @@ local PROMOTED = DELAYED -- the key that `promote_due` reads
 --- @part "results"
 -- The keys of results, in calls that store or find them.
 -- gives: END_MARKERS, RESULTS, RESULT_ENDS
-local RESULTS, RESULT_ENDS = unpack(KEYS, 18, 19)
-local END_MARKERS = 19 -- the keys behind this one
+local RESULTS, RESULT_ENDS = unpack(KEYS, 19, 20)
+local END_MARKERS = 20 -- the keys behind this one
 
 --- @part "fast_lease"
 -- A grouped queue leases one message in `fast_settle_and_lease`, and several on the slow path.
@@ -136,22 +136,30 @@ end
 -- - LINE    all ready messages, with equal scores: name, a byte (0 for those that came back, 1 for the others), id; or
 --           name, 1, and a place that ends in the id
 -- - GROUPS  name to turn (8 bytes), number of held places (4 bytes), the id that took the last of them (7 bytes), and
---           whether the group may run (1 byte); for groups with ready messages or held places, a rule or a pause.
+--           whether the group may run (1 byte: 1 if it may, 2 if it waits for a token); for groups with ready messages
+--           or held places, a rule or a pause.
 --           With a rule or a pause: its weight (2 bytes) and number at once (4 bytes, 0 for none); the ends (ms) of
---           the rule and of the pause (7 bytes each, 0 for none, PARKED for a pause that only `resume` ends). '' to
---           the virtual time
--- - TURNS   the same groups: those that may run by their turns (G3), the others behind all turns
--- - RULES   those with a rule or a pause that ends, by the end that comes first
+--           the rule and of the pause (7 bytes each, 0 for none, PARKED for a pause that only `resume` ends). If the
+--           rule has a rate: its messages and its time in ms (4 bytes each).
+--           With a bucket that is not full (Q3), last: what deliveries took and time has not given back at a time (7
+--           bytes), that time (7 bytes), and the rate (8 bytes) by which these count. Each delivery takes the time of
+--           the rate, and each ms gives back its messages. A group that is gone leaves its bucket, with turn 0.
+--           '' to the virtual time
+-- - TURNS   the same groups, but for those that are gone: those that may run by their turns (G3), the others behind all
+--           turns
+-- - RULES   those with a rule or a pause that ends, or that wait for a token, by the end that comes first
+-- - FILLS   those with a bucket, by the time (ms) at which it is full
 --
 -- Turns are Lua's numbers, which `%.17g` prints exactly.
 -- FRAMES has the name of the group in the field 'g' and id, while the message holds a place (G2). So the places of a
 -- group are its leases, and in strict order its messages that wait after a retry or a defer.
--- needs: ENDS, FRAMES, GROUPS, HEAD, LINE, RULES, TURNS, WITH_PAST, config, has_ttl
--- gives: BEHIND, PARKED, count_groups, end_places, free_places, frees_at, group_of, hold, keep_place, left_behind
--- gives: loose, most_of, park, plain_place, read_states, regroup, regroup_members, state_of, store_ends
+-- needs: ENDS, FRAMES, GROUPS, HEAD, LINE, META, RULES, TURNS, WITH_PAST, config, fit_bucket, flags, has_ttl, next_due
+-- needs: read_rate, take_token
+-- gives: BEHIND, BUCKET, PARKED, count_groups, end_places, first_end, free_places, frees_at, group_of, hold, keep_place
+-- gives: left_behind, loose, most_of, park, plain_place, rates, read_states, regroup, regroup_members, state_of, states
 local per_group, loose = string.match(config, ' per_group=(%d+) loose=(%d)')
 per_group, loose = tonumber(per_group), loose == '1'
-local STATE, OWN = '>dI4c7B', '>I2I4I7I7'
+local STATE, OWN, RATE, BUCKET = '>dI4c7B', '>I2I4I7I7', '>I4I4', '>I7I7I4I4'
 local BEHIND = 'inf' -- the score of groups that may not run
 local PARKED = 9007199254740991
 local LATEST = 9007199254740000 -- a damaged turn is above
@@ -160,7 +168,23 @@ local stays = {} -- ids of messages whose leases end, and that keep their places
 local left_behind = {} -- what `pick` found out about the messages behind those that are leased now: see there
 local virtual
 
--- Reads the turns, the held places and the rules of groups.
+-- The first end of a group's rule, of its pause, or of its wait for a token; nil for none.
+local function first_end(state, token_comes)
+  local rule_ends, paused_until = state.rule_ends or 0, state.paused_until or 0
+  local first = math.min(rule_ends > 0 and rule_ends or PARKED, paused_until > 0 and paused_until or PARKED)
+  first = token_comes and math.min(first, token_comes) or first
+  return first < PARKED and first or nil
+end
+
+-- If a group ever had a rate: the functions of `grouped/queue#rates`, and the key FILLS, which calls send in that case
+-- (see `lib/config`).
+local rates
+if string.find(flags, 'r', 1, true) then
+  --- @include "grouped/queue#rates"
+  rates = { fit = fit_bucket, spend = take_token, reread = read_rate, FILLS = KEYS[18] }
+end
+
+-- Reads the turns, the held places, the rules and the buckets of groups.
 local function read_states(names)
   local asked = { '' }
   for k = 1, #names do
@@ -178,18 +202,29 @@ local function read_states(names)
   end
   for k = 2, #asked do
     local stored, turn, held, last, may_run = read[k], 0, 0, string.rep('\0', 7), 0
-    if stored and (#stored == 20 or #stored == 40) then
+    local behind = stored and #stored - 20
+    local has_rate, has_bucket = behind == 28 or behind == 50, behind == 22 or behind == 42 or behind == 50
+    local has_own = behind == 20 or has_rate or behind == 42
+    if behind == 0 or has_own or has_bucket then
       turn, held, last, may_run = decode(STATE, stored)
     end
+    local score = turn > 0 and (may_run == 1 and turn or BEHIND) or nil
     if not (turn >= 1 and turn < LATEST) then
       turn = virtual + 1
     end
-    local state = { turn = turn, held = held, last = last, stored = stored, weight = 1 }
-    if stored and #stored == 40 then
+    local state = { turn = turn, held = held, last = last, stored = stored, weight = 1, score = score }
+    state.has_ready = may_run > 0 or nil -- nil if it is not known
+    if has_own then
       state.weight, state.at_once, state.rule_ends, state.paused_until = decode(OWN, stored, 21)
       state.weight = math.max(state.weight, 1)
+      state.end_stored = first_end(state)
     end
-    state.score = stored and (may_run == 1 and turn or BEHIND)
+    if has_rate then
+      state.own_most, state.own_per = decode(RATE, stored, 41)
+    end
+    if rates then
+      rates.fit(state, has_bucket, may_run == 2)
+    end
     states[asked[k]] = state
   end
 end
@@ -207,48 +242,96 @@ local function most_of(state)
   return loose and (state.at_once or 0) > 0 and state.at_once or per_group
 end
 
--- The number of places that messages of a group may take now.
+-- The number of messages of a group that may be leased now.
 local function free_places(state)
-  return (state.paused_until or 0) > 0 and 0 or math.max(most_of(state) - state.held, 0)
+  local places = (state.paused_until or 0) > 0 and 0 or math.max(most_of(state) - state.held, 0)
+  return state.tokens and math.min(places, state.tokens) or places
 end
 
 -- Stores the states of groups, and whether they may run now. `ready` says by name which groups have ready messages, and
--- saves the search for one. Returns how many may run.
+-- saves the search for one. Returns how many may run, now or with their next tokens.
 local function regroup(names, ready)
   local came, gone, scores, fields = 0, {}, {}, {}
+  local unturned, ends, endless, fills, filled
+  local soonest = math.huge -- of the times that are written
   read_states(names)
   for _, name in ipairs(names) do
     local state, has_ready = states[name], ready and ready[name]
-    local is_free = free_places(state) > 0
+    local is_free = (state.paused_until or 0) == 0 and state.held < most_of(state)
     if has_ready == nil and (is_free or state.held == 0) then
       has_ready = call('ZRANGEBYLEX', LINE, '[' .. name, '(' .. name .. '\2', 'LIMIT', 0, 1)[1] ~= nil
     end
+    if (state.rule_ends or 0) == 0 and (state.paused_until or 0) == 0 then
+      state.rule_ends, state.paused_until = nil, nil
+    end
     local may_run = is_free and has_ready
-    if not has_ready and state.held == 0 and not state.rule_ends then
+    state.has_ready = may_run or nil
+    local waits = may_run and state.tokens and state.tokens < 1
+    came, may_run = may_run and came + 1 or came, may_run and not waits
+    local is_gone, text = not has_ready and state.held == 0 and not state.rule_ends, nil
+    if is_gone and state.used then
+      text = pack(STATE, 0, 0, string.rep('\0', 7), 0)
+      unturned = unturned or {}
+      unturned[#unturned + 1] = state.score and name
+    elseif is_gone then
       gone[#gone + 1] = name
-      states[name] = nil
     else
       if may_run then
-        came, state.turn = came + 1, math.max(state.turn, virtual)
+        state.turn = math.max(state.turn, virtual)
       end
       local score = may_run and state.turn or BEHIND
       if score ~= state.score then
         state.score = score
         scores[#scores + 1], scores[#scores + 2] = may_run and string.format('%.17g', score) or BEHIND, name
       end
-      local text = pack(STATE, state.turn, state.held, state.last, may_run and 1 or 0)
+      text = pack(STATE, state.turn, state.held, state.last, may_run and 1 or waits and 2 or 0)
       if state.rule_ends then
         text = text .. pack(OWN, state.weight, state.at_once, state.rule_ends, state.paused_until)
       end
-      if text ~= state.stored then
-        state.stored = text
-        fields[#fields + 1], fields[#fields + 2] = name, text
+      if state.rule_ends and state.own_most then
+        text = text .. pack(RATE, state.own_most, state.own_per)
       end
+    end
+    if state.used then
+      text = text .. pack(BUCKET, state.used, state.at, state.most, state.per)
+    end
+    if text and text ~= state.stored then
+      state.stored = text
+      fields[#fields + 1], fields[#fields + 2] = name, text
+    end
+    local first = (state.rule_ends or waits) and first_end(state, waits and state.token_comes) or nil
+    if first ~= state.end_stored then
+      state.end_stored = first
+      if first then
+        ends = ends or {}
+        ends[#ends + 1], ends[#ends + 2] = string.format('%d', first), name
+        soonest = math.min(soonest, first)
+      else
+        endless = endless or {}
+        endless[#endless + 1] = name
+      end
+    end
+    if state.full ~= state.full_stored then
+      state.full_stored = state.full
+      if state.full then
+        fills = fills or {}
+        fills[#fills + 1], fills[#fills + 2] = string.format('%d', state.full), name
+        soonest = math.min(soonest, state.full)
+      else
+        filled = filled or {}
+        filled[#filled + 1] = name
+      end
+    end
+    if is_gone then
+      states[name] = nil
     end
   end
   if gone[1] then
     call('HDEL', GROUPS, unpack(gone))
     call('ZREM', TURNS, unpack(gone))
+  end
+  if unturned and unturned[1] then
+    call('ZREM', TURNS, unpack(unturned))
   end
   if scores[1] then
     call('ZADD', TURNS, unpack(scores))
@@ -256,23 +339,23 @@ local function regroup(names, ready)
   if fields[1] then
     call('HSET', GROUPS, '', string.format('%.17g', virtual), unpack(fields))
   end
+  if ends then
+    call('ZADD', RULES, unpack(ends))
+  end
+  if endless then
+    call('ZREM', RULES, unpack(endless))
+  end
+  if fills then
+    call('ZADD', rates.FILLS, unpack(fills))
+  end
+  if filled then
+    call('ZREM', rates.FILLS, unpack(filled))
+  end
+  if soonest < next_due then
+    next_due = soonest
+    call('HSET', META, 'next_due', string.format('%d', next_due))
+  end
   return came
-end
-
--- Stores the ends of a group's rule and pause. Returns the end that comes first, if there is one.
-local function store_ends(name)
-  local state = state_of(name)
-  local rule_ends, paused_until = state.rule_ends or 0, state.paused_until or 0
-  local first = math.min(rule_ends > 0 and rule_ends or PARKED, paused_until > 0 and paused_until or PARKED)
-  if first < PARKED then
-    call('ZADD', RULES, string.format('%d', first), name)
-  else
-    call('ZREM', RULES, name)
-  end
-  if rule_ends == 0 and paused_until == 0 then
-    state.rule_ends, state.paused_until = nil, nil
-  end
-  return first < PARKED and first or nil
 end
 
 -- The name of the group of a valid frame.
@@ -291,7 +374,6 @@ if string.find(config, ' on_death=park', 1, true) then
     local name = group_of(frame)
     local state = state_of(name)
     state.rule_ends, state.at_once, state.paused_until = state.rule_ends or 0, state.at_once or 0, PARKED
-    store_ends(name)
     regroup({ name })
   end
 end
@@ -314,13 +396,17 @@ local function regroup_members(members)
   regroup(names, left_behind.is_ready)
 end
 
--- Lets the picked messages hold places, in the turns of their groups. The caller then removes them from LINE.
+-- Lets the picked messages hold places and take tokens, in the turns of their groups. The caller then removes them from
+-- LINE.
 local function hold(picked)
   left_behind = picked.behind or {}
   for _, id in ipairs(picked.ids) do
     local state = state_of(picked.names[id])
     virtual = math.max(virtual, state.turn)
     state.turn, state.held, state.last = virtual + 1 / state.weight, state.held + 1, id
+    if rates then
+      rates.spend(state)
+    end
   end
 end
 
@@ -331,7 +417,7 @@ local function keep_place(id)
   return has_ttl and not loose and call('HEXISTS', FRAMES, 'e' .. id) == 1
 end
 
--- Ends the places that these messages hold. Returns how many of their groups may run now.
+-- Ends the places that these messages hold. Returns how many of their groups may run, now or with a next token.
 local function end_places(ids)
   local fields, ended, of_ended, names, ready = {}, {}, {}, {}, {}
   for k = 1, #ids do
@@ -354,8 +440,8 @@ local function end_places(ids)
     state.held = math.max(state.held - 1, 0)
     if not state.ends then
       state.ends, names[#names + 1] = true, name
-      -- A group that may run has ready messages.
-      ready[name] = state.score and state.score ~= BEHIND or nil
+      -- A group that may run has ready messages, and so has one that waits for a token.
+      ready[name] = state.has_ready
     end
   end
   for _, name in ipairs(names) do
@@ -369,49 +455,165 @@ local function count_groups()
   return call('ZCARD', TURNS)
 end
 
--- The first time at which a rule or a pause ends, or in strict order a message, perhaps one that holds a place.
-local function frees_at()
+-- The first time at which a rule, a pause or a wait for a token ends, or in strict order a message, perhaps one that
+-- holds a place. With `with_fills`, also the first time at which a bucket is full.
+local function frees_at(with_fills)
   local first = tonumber(call('ZRANGE', RULES, 0, 0, 'WITHSCORES')[2])
   local ends = has_ttl and not loose and tonumber(call('ZRANGE', ENDS, 0, 0, 'WITHSCORES')[2])
-  return first and ends and math.min(first, ends) or first or ends
+  first = first and ends and math.min(first, ends) or first or ends
+  local full = with_fills and rates and tonumber(call('ZRANGE', rates.FILLS, 0, 0, 'WITHSCORES')[2])
+  return first and full and math.min(first, full) or first or full
+end
+
+--- @part "rates"
+-- The rates of groups, and the buckets that are not full (Q3). Of a group with a rate, a state has `most` and `per`,
+-- and the number of its `tokens`. Of its bucket, unless that is full: what is `used` at the time `at`, the time from
+-- which it is `full`, and without a token the time at which the next `token_comes`.
+-- needs: BUCKET, config, first_end
+-- gives: fit_bucket, read_rate, take_token
+local group_most, group_per -- the rate of the configuration
+
+-- Reads the rate of the configuration.
+local function read_rate()
+  local most, per = string.match(config, ' group_rate=(%d+)/(%d+)')
+  group_most, group_per = tonumber(most), tonumber(per)
+end
+read_rate()
+
+-- Counts the tokens of a group, after a change of its bucket.
+local function count_tokens(state)
+  local most, per, at = state.most, state.per, state.at
+  local used = state.used and math.max(state.used - math.max(now - at, 0) * most, 0) or 0
+  state.tokens, state.token_comes, state.full = most, nil, nil
+  if used > 0 then
+    state.tokens = math.floor((most * per - used) / per)
+    state.full = at + math.ceil(state.used / most)
+    state.token_comes = state.tokens < 1 and at + math.ceil((state.used + per - most * per) / most) or nil
+  else
+    state.used = nil
+  end
+  return used
+end
+
+-- Reads the bucket of a group, if it is stored, and lets it count by the group's rate: that of its rule, or else that
+-- of the configuration. With another rate, the bucket is as full as before.
+local function fit_bucket(state, has_bucket, waits)
+  if has_bucket then
+    state.used, state.at, state.most, state.per = decode(BUCKET, state.stored, #state.stored - 21)
+    state.most, state.per = math.max(state.most, 1), math.max(state.per, 1)
+    state.used = math.min(state.used, state.most * state.per) -- a damaged number counts as an empty bucket
+    state.full_stored = state.at + math.ceil(state.used / state.most)
+    local token_comes = state.at + math.ceil((state.used + state.per - state.most * state.per) / state.most)
+    state.end_stored = waits and first_end(state, token_comes) or state.end_stored
+  end
+  local most, per = state.own_most or group_most, state.own_per or group_per
+  local whole = state.used and state.most * state.per
+  if not most then
+    state.used, state.full, state.tokens = nil, nil, nil
+  elseif state.used and not (most == state.most and per == state.per) then
+    state.used, state.at = math.ceil(count_tokens(state) / whole * (most * per)), now
+  end
+  state.most, state.per = most, per
+  if most then
+    count_tokens(state)
+  end
+end
+
+-- Takes a token of a group, if it has a rate.
+local function take_token(state)
+  if state.most then
+    state.used, state.at = count_tokens(state) + state.per, now
+    count_tokens(state)
+  end
+end
+
+--- @part "change_rates"
+-- needs: GROUPS, META, rates, regroup, states
+-- gives: change_rates
+
+-- Lets the buckets of groups count by the configuration, whose rate has changed if `is_new`. One step takes some 1,000
+-- groups. Groups without a bucket need no change. META has the cursor in GROUPS for the next step, in `rates_at`.
+-- Returns whether there is a next step.
+local function change_rates(is_new)
+  local cursor = rates and (is_new and '0' or call('HGET', META, 'rates_at'))
+  if not cursor then
+    return false
+  end
+  rates.reread()
+  for _, state in pairs(states) do
+    rates.fit(state)
+  end
+  local found, names, seen = call('HSCAN', GROUPS, cursor, 'COUNT', 1000), {}, {}
+  for k = 1, #found[2], 2 do
+    local name, behind = found[2][k], #found[2][k + 1] - 20
+    if (behind == 22 or behind == 42 or behind == 50) and not seen[name] then
+      seen[name], names[#names + 1] = true, name
+    end
+  end
+  for first = 1, #names, MANY do
+    regroup({ unpack(names, first, math.min(first + MANY - 1, #names)) })
+  end
+  if found[1] == '0' then
+    call('HDEL', META, 'rates_at')
+  else
+    call('HSET', META, 'rates_at', found[1])
+  end
+  return found[1] ~= '0'
 end
 
 --- @part "rules"
--- Rules and pauses of groups, which end by themselves.
--- needs: ARRIVALS, LINE, RULES, free_places, regroup, state_of, store_ends, wake_up
--- gives: end_rules, store_rule
+-- Rules and pauses of groups, and their waits for tokens, which end by themselves.
+-- needs: ARRIVALS, BEHIND, LINE, RULES, free_places, rates, read_states, regroup, state_of, wake_up
+-- gives: end_rules, store_rules
 --- @include "lib/wake_up"
 --- @include "grouped/queue#groups"
 
--- Stores the rule and the pause of a group, whose messages may be leased now if that allows it (G6). Returns the end
--- that comes first, if there is one.
-local function store_rule(name)
-  local first = store_ends(name)
-  if regroup({ name }) == 1 then
-    local ready = call('ZLEXCOUNT', LINE, '[' .. name, '(' .. name .. '\2')
-    wake_up(ARRIVALS, math.min(ready, free_places(state_of(name))))
+-- Stores the states of groups, whose messages may be leased now if their rules, pauses and tokens allow it (G6). If
+-- they may later, by their next tokens, a process must learn of that time.
+local function store_rules(names)
+  if regroup(names) == 0 then
+    return
   end
-  return first
+  local arrived = 0
+  for _, name in ipairs(names) do
+    local state = state_of(name)
+    local places = state.score and free_places(state) or 0
+    local ready = places > 1 and call('ZLEXCOUNT', LINE, '[' .. name, '(' .. name .. '\2') or 1
+    arrived = arrived + (places > 0 and state.score ~= BEHIND and math.min(ready, places) or 0)
+  end
+  wake_up(ARRIVALS, math.max(arrived, 1))
 end
 
--- Ends rules and pauses, up to 128 groups' by (end, key).
+-- Ends rules, pauses and waits for tokens, up to 128 groups' by (end, key). Forgets up to 128 full buckets.
 local function end_rules()
-  for _, name in ipairs(call('ZRANGEBYSCORE', RULES, '-inf', now_text, 'LIMIT', 0, MANY)) do
+  local full = rates and call('ZRANGEBYSCORE', rates.FILLS, '-inf', now_text, 'LIMIT', 0, MANY) or {}
+  if full[1] then
+    regroup(full)
+  end
+  local ended = call('ZRANGEBYSCORE', RULES, '-inf', now_text, 'LIMIT', 0, MANY)
+  if not ended[1] then
+    return
+  end
+  read_states(ended)
+  for _, name in ipairs(ended) do
     local state = state_of(name)
     if (state.rule_ends or 0) <= now then
-      state.weight, state.at_once, state.rule_ends = 1, 0, 0
+      state.weight, state.at_once, state.rule_ends, state.own_most, state.own_per = 1, 0, 0, nil, nil
+      if rates then
+        rates.fit(state)
+      end
     end
     if (state.paused_until or 0) <= now then
       state.paused_until = 0
     end
-    store_rule(name)
   end
+  store_rules(ended)
 end
 
 --- @part "line"
 -- The line of a grouped queue.
--- needs: BEHIND, DELAYED, FRAMES, LINE, TURNS, end_attachments, free_places, group_of, is_valid, left_behind
--- needs: read_frames, read_states, state_of
+-- needs: BEHIND, DELAYED, FRAMES, LINE, RULES, TURNS, end_attachments, free_places, group_of, is_valid, left_behind
+-- needs: rates, read_frames, read_states, state_of
 -- gives: any_left, free, pick, plain_members
 --- @include "lib/attachments"
 --- @include "lib/sorted_line#frames"
@@ -509,13 +711,13 @@ local function pick(max, any)
   return picked
 end
 
--- Whether messages may be leased, or will be ready.
+-- Whether messages may be leased, or will be ready, perhaps by a token.
 local function any_left()
   local may_run = left_behind.may_run
   if may_run == nil then
     may_run = call('ZRANGEBYSCORE', TURNS, '-inf', '(' .. BEHIND, 'LIMIT', 0, 1)[1] ~= nil
   end
-  return may_run or call('EXISTS', DELAYED) > 0
+  return may_run or call('EXISTS', DELAYED) > 0 or rates and call('EXISTS', RULES) > 0
 end
 
 --- @part "moves"

@@ -141,22 +141,25 @@ end
 return reschedule()
 
 --- @part "reconfigure"
--- reconfigure: stores another configuration, and trims the dead letters to its cap, up to 128.
+-- reconfigure: stores another configuration, and trims the dead letters to its cap, up to 128. Gives groups another
+-- rate, some 1,000 in a call.
 -- KEYS[…] the queue's keys, see `{kind}/queue`
 -- ARGV[1], ARGV[2] see `lib/call`
--- ARGV[3] configuration: '' to continue trimming with the stored one
+-- ARGV[3] configuration: '' to continue with the stored one
 -- ARGV[4] not used; see `rotating/ring#reconfigure`
--- Returns the number of dead letters that are left to trim. Or -n if another order is refused, because n messages
--- are there in the old one.
--- needs: DELAYED, LEASES, change_config, config, count_ready, reclaim, trim
+-- Returns the number of dead letters that are left to trim, 1 at least if groups are left. Or -n if another order is
+-- refused, because n messages are there in the old one.
+-- needs: DELAYED, LEASES, change_config, change_rates, config, count_ready, reclaim, trim
 --- @include "lib/config#state"
 
 local function reconfigure()
   --- @include "lib/reclaim"
   --- @include "lib/limits#change"
   --- @include "{kind}/queue#counts"
+  --- @include "{kind}/queue#change_rates"
 
   reclaim()
+  local old_rate = string.match(config, ' group_rate=%S+')
   if ARGV[3] ~= '' then
     local function order_of(text)
       return string.match(text, ' ageing=%S+') or string.match(text, ' per_group=%S+ loose=%S+')
@@ -170,7 +173,8 @@ local function reconfigure()
     end
     change_config(ARGV[3])
   end
-  return trim()
+  local more = change_rates and change_rates(old_rate ~= string.match(config, ' group_rate=%S+'))
+  return math.max(trim(), more and 1 or 0)
 end
 
 return reconfigure()

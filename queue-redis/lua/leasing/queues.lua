@@ -31,8 +31,10 @@ if not stored[1] then
     return false
   end
   call('HSET', KEYS[1], 'config', ARGV[2])
-  if string.find(ARGV[2], ' at_once=', 1, true) or string.find(ARGV[2], ' rate=', 1, true) then
-    call('HSET', KEYS[1], 'flags', 'l') -- see `lib/config`
+  local has_limits = string.find(ARGV[2], ' at_once=', 1, true) or string.find(ARGV[2], ' rate=', 1, true)
+  local has_rates = string.find(ARGV[2], ' group_rate=', 1, true)
+  if has_limits or has_rates then
+    call('HSET', KEYS[1], 'flags', (has_limits and 'l' or '') .. (has_rates and 'r' or '')) -- see `lib/config`
   end
   if ARGV[3] ~= '' then
     call('HSET', KEYS[1], 'capacity', ARGV[3])

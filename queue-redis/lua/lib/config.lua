@@ -73,6 +73,7 @@ end
 -- - o  a message was cancelled in READY and left a hole
 -- - k  there was a pack
 -- - l  the configuration has limits, see `lib/limits`
+-- - r  a group had a rate, see `grouped/queue#rates`
 --
 -- A flag is never removed, except for `p` and `l`.
 local flags = meta[3] or ''
@@ -92,7 +93,8 @@ end
 
 --- @part "state"
 -- Attachments are data that end with a message: its time to live (L17), its dedup mark (L9), and its large body (see
--- `lib/uploads`). If a queue ever had one, each call needs DEDUP and the keys behind it.
+-- `lib/uploads`). If a queue ever had one, each call needs DEDUP and the keys behind it. So it does if a group had a
+-- rate.
 -- Returns, instead of the script's own result: KEYS if the caller must send these keys, too. Then nothing was done.
 -- needs: DEDUP, UPLOADS, flags, meta
 -- gives: has_large, has_ttl, has_unique, next_due
@@ -101,7 +103,8 @@ if flags ~= '' then
   has_ttl = string.find(flags, 'e', 1, true) ~= nil
   has_unique = string.find(flags, 'u', 1, true) ~= nil
   has_large = string.find(flags, 'b', 1, true) ~= nil
-  if (has_ttl or has_unique or has_large) and not DEDUP then
+  local has_rates = string.find(flags, 'r', 1, true)
+  if (has_ttl or has_unique or has_large or has_rates) and not DEDUP then
     return redis.status_reply('KEYS')
   end
 end

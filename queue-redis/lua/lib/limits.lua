@@ -49,16 +49,17 @@ end
 --- @include "lib/config#store_flags"
 
 -- Stores another configuration, with its limits. A rate that stays the same keeps its bucket. With another rate, the
--- bucket is as full as before.
+-- bucket is as full as before. `{kind}/queue#change_rates` changes the rates of groups.
 local function change_config(text)
   local function limits_of(of)
-    return string.match(of, ' at_once=%d+') or '', string.match(of, ' rate=%d+/%d+') or ''
+    local of_groups = string.match(of, ' group_rate=%d+/%d+') or ''
+    return string.match(of, ' at_once=%d+') or '', string.match(of, ' rate=%d+/%d+') or '', of_groups
   end
-  local old_at_once, old_rate = limits_of(config)
-  local new_at_once, new_rate = limits_of(text)
+  local old_at_once, old_rate, old_of_groups = limits_of(config)
+  local new_at_once, new_rate, new_of_groups = limits_of(text)
   config = text .. (string.match(config, ' unlisted=%x+$') or '') -- the mark stays, see `lib/config`
   call('HSET', META, 'config', config)
-  if old_at_once == new_at_once and old_rate == new_rate then
+  if old_at_once == new_at_once and old_rate == new_rate and old_of_groups == new_of_groups then
     return
   end
   if old_rate ~= new_rate then
@@ -72,6 +73,9 @@ local function change_config(text)
     end
   end
   flags = string.gsub(flags, 'l', '') .. (new_at_once .. new_rate ~= '' and 'l' or '')
+  if new_of_groups ~= '' and not string.find(flags, 'r', 1, true) then
+    flags = flags .. 'r'
+  end
   store_flags(flags)
   wake_up(ARRIVALS, MANY)
 end

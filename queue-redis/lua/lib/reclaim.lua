@@ -177,7 +177,7 @@ local function find_next_due()
   for _, key in ipairs({ LEASES, PROMOTED or LEASES, has_ttl and ENDS or LEASES }) do
     first = math.min(first, tonumber(call('ZRANGE', key, 0, 0, 'WITHSCORES')[2]) or first)
   end
-  return math.min(first, frees_at and frees_at() or first)
+  return math.min(first, frees_at and frees_at(true) or first)
 end
 
 -- Reclaims, if `next_due` has come.

@@ -55,7 +55,7 @@ local SHORT = 4096 -- bytes of a frame: a published message goes to replicas, an
 
 -- Leases a new message to a waiting process, or wakes up a process. Returns true if the message is leased. `ready` is
 -- the key that the message belongs in otherwise. The published text begins with the registration that it is for;
--- `src/waiting/watch.rs` reads it. A queue with limits hands over nothing: its leases are made in one place.
+-- `src/waiting/watch.rs` reads it. A queue with limits or rates hands over nothing: its leases are made in one place.
 local function hand_over(number, frame, ready)
   local registration = wake_up(ARRIVALS, 1, false, true)
   if not registration then
@@ -63,7 +63,7 @@ local function hand_over(number, frame, ready)
   end
   local channel, serial, lease_time, holder = string.match(registration, '^(%S+) (%d+) (%d+) (.*)$')
   local listening -- at this server: a listener at another server gets the text too late
-  local is_free = not string.find(flags, '[pl]') -- neither paused nor with limits
+  local is_free = not string.find(flags, '[plr]') -- neither paused nor with limits or rates
   if channel and #frame <= SHORT and is_free and call('EXISTS', LINE, ready) == 0 then
     listening = redis.pcall('PUBSUB', 'NUMSUB', channel)[2]
   end

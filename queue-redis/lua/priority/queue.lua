@@ -35,6 +35,10 @@ end
 local count_groups, end_places, frees_at, hold = nil, nil, nil, nil
 local keep_place, park, plain_members, plain_place, regroup_members = nil, nil, nil, nil, nil
 
+--- @part "change_rates"
+-- gives: change_rates
+local change_rates = nil
+
 --- @part "line"
 -- The line of a priority queue. LINE has the ready messages, FRAMES their frames. Without ageing a priority has two
 -- lines, and the score tells which. A line's order is by member:

@@ -28,6 +28,10 @@ local END_MARKERS = 17 -- the keys behind this one
 local count_groups, end_places, frees_at, hold = nil, nil, nil, nil
 local keep_place, park, plain_members, plain_place, regroup_members = nil, nil, nil, nil, nil
 
+--- @part "change_rates"
+-- gives: change_rates
+local change_rates = nil
+
 --- @part "line"
 -- needs: end_attachments
 -- gives: free

@@ -5,8 +5,8 @@ use std::time::Duration;
 use async_trait::async_trait;
 use bytes::Bytes;
 use queue_core::{
-    Cursor, Error, Group, GroupChange, GroupedQueue, Page, Paged, Push, QueueKind, Result,
-    Timestamp, millis_ceil,
+    Cursor, Error, Group, GroupChange, GroupRule, GroupedQueue, LeaseRate, Page, Paged, Push,
+    QueueKind, Result, Timestamp, millis_ceil,
 };
 use redis_link::ScriptCall;
 
@@ -41,19 +41,27 @@ impl GroupedQueue for Queue<Grouped> {
         self.checked(change.check(&key))?;
         let mut name = Vec::new();
         add_name(&key, &mut name);
-        let (what, lasts, weight, at_once) = match change {
-            GroupChange::Rule(rule) => ("rule", rule.lasts, rule.weight, rule.at_once),
-            GroupChange::NoRule => ("rule", Duration::ZERO, 1, None),
-            GroupChange::Pause(lasts) => ("pause", lasts, 1, None),
-            GroupChange::Resume => ("pause", Duration::ZERO, 1, None),
+        let none = GroupRule::lasting(Duration::ZERO);
+        let (what, rule) = match change {
+            GroupChange::Rule(rule) => ("rule", rule),
+            GroupChange::NoRule => ("rule", none),
+            GroupChange::Pause(lasts) => ("pause", GroupRule::lasting(lasts)),
+            GroupChange::Resume => ("pause", none),
             other => {
                 let message = format!("this backend has no change {other:?}");
                 return self.checked(Err(Error::invalid(message)));
             }
         };
         let call = self.handle.prepare(&scripts::GROUPED_CHANGE);
-        let call = call.with(&name[..]).with(what).with(millis_ceil(lasts));
-        let call = call.with(weight).with(at_once.unwrap_or(0));
+        let call = call
+            .with(&name[..])
+            .with(what)
+            .with(millis_ceil(rule.lasts));
+        let call = call.with(rule.weight).with(rule.at_once.unwrap_or(0));
+        let (most, per) = rule
+            .rate
+            .map_or((0, 0), |rate| (rate.most, millis_ceil(rate.per)));
+        let call = call.with(most).with(per);
         self.handle.run(&call).await.map(drop)
     }
 
@@ -64,7 +72,7 @@ impl GroupedQueue for Queue<Grouped> {
         let mut reply = self.handle.run(&call.with(passed).with(page.limit)).await?;
         let next = cursor(&mut reply)?;
         let now = Timestamp::from_millis(reply.count()?);
-        let mut entries = Vec::with_capacity(reply.len() / 11);
+        let mut entries = Vec::with_capacity(reply.len() / 14);
         while reply.len() > 0 {
             entries.push(group(&mut reply, now)?);
         }
@@ -86,6 +94,8 @@ fn group(reply: &mut Reply, now: Timestamp) -> Result<Group> {
     let due = time(reply)?;
     let (weight, at_once) = (reply.count()?, reply.count()?);
     let (rule_ends, paused_until) = (time(reply)?, reply.number()?);
+    let (most, per) = (reply.count()?, reply.count()?);
+    let token_comes = time(reply)?;
     let mut group = Group::new(key, u32::try_from(at_once).unwrap_or(u32::MAX));
     group.ready = ready;
     group.held = u32::try_from(held).unwrap_or(u32::MAX);
@@ -94,6 +104,9 @@ fn group(reply: &mut Reply, now: Timestamp) -> Result<Group> {
     group.held_by = frame::id(held_by);
     group.waits = due.map(|due| due.since(now));
     group.weight = u32::try_from(weight).unwrap_or(u32::MAX);
+    let rate = u32::try_from(most).ok().filter(|most| *most > 0);
+    group.rate = rate.map(|most| LeaseRate::new(most, Duration::from_millis(per)));
+    group.next_token = token_comes.map(|time| time.since(now));
     group.rule_ends = rule_ends.map(|end| end.since(now));
     group.paused = time_of(paused_until).map(|end| end.since(now));
     group.parked = paused_until == -2;

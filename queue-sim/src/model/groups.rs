@@ -10,7 +10,7 @@ use super::{
     limits,
     order::ReadyOrder,
     peek::UNDETERMINED,
-    turns::{Name, Own, Turn, name},
+    turns::{Name, Own, Rule, Turn, name},
 };
 
 const fn is_ready(entry: &ModelEntry) -> bool {
@@ -71,7 +71,12 @@ impl LeasingModel {
         let mut own = self.turns.rules.get(&name).copied().unwrap_or_default();
         match change {
             GroupChange::Rule(rule) => {
-                own.rule = Some((rule.weight, rule.at_once, until(rule.lasts)));
+                own.rule = Some(Rule {
+                    weight: rule.weight,
+                    at_once: rule.at_once,
+                    rate: rule.rate,
+                    end: until(rule.lasts),
+                });
             }
             GroupChange::NoRule => own.rule = None,
             GroupChange::Pause(lasts) if !own.is_parked => {
@@ -81,20 +86,22 @@ impl LeasingModel {
             GroupChange::Resume => (own.paused_until, own.is_parked) = (None, false),
             other => unreachable!("the model's limits let only known changes pass: {other:?}"),
         }
-        self.set_own(name, own);
+        self.set_own(name, own, now);
         Ok(())
     }
 
-    fn set_own(&mut self, name: Name, own: Own) {
-        match own == Own::default() {
-            false => self.turns.rules.insert(name.clone(), own),
-            true => self.turns.rules.remove(&name),
-        };
+    fn set_own(&mut self, name: Name, own: Own, now: u64) {
+        self.turns.changing_rates(now, |turns| {
+            match own == Own::default() {
+                false => turns.rules.insert(name.clone(), own),
+                true => turns.rules.remove(&name),
+            };
+        });
         self.begin_or_end(name);
     }
 
     /// Parks the group of a message that dies, if the queue does that.
-    pub(super) fn park(&mut self, at: usize) {
+    pub(super) fn park(&mut self, at: usize, now: u64) {
         if matches!(self.order, ReadyOrder::Groups { parks: true, .. }) {
             let name = name(&self.entries[at]);
             let own = self.turns.rules.get(&name).copied().unwrap_or_default();
@@ -103,11 +110,11 @@ impl LeasingModel {
                 paused_until: None,
                 is_parked: true,
             };
-            self.set_own(name, parked);
+            self.set_own(name, parked, now);
         }
     }
 
-    /// Ends rules and pauses, up to 128 groups' by (end, key).
+    /// Ends rules and pauses, up to 128 groups' by (end, key). A wait for a token ends of itself.
     pub(super) fn end_rules(&mut self, now: u64) {
         let rules = self.turns.rules.iter();
         let ends = rules.filter_map(|(name, own)| Some((own.end()?, name.clone())));
@@ -116,18 +123,21 @@ impl LeasingModel {
         ended.truncate(MAX_BATCH);
         for (_, name) in ended {
             let mut own = self.turns.rules.get(&name).copied().unwrap_or_default();
-            own.rule = own.rule.filter(|(.., end)| *end > now);
+            own.rule = own.rule.filter(|rule| rule.end > now);
             own.paused_until = own.paused_until.filter(|end| *end > now);
-            self.set_own(name, own);
+            self.set_own(name, own, now);
         }
+        self.turns.forget_full(now);
     }
 
-    /// The next time at which a group may be freed: at the end of a rule, or in strict order of a message's time.
-    pub(super) fn next_freed(&self) -> Option<u64> {
+    /// The next time at which a group may be freed: at the end of a rule, with a token, or in strict order at the end of
+    /// a message's time.
+    pub(super) fn next_freed(&self, now: u64) -> Option<u64> {
         let ends = self.entries.iter().filter_map(ModelEntry::end);
         let is_strict = matches!(self.order, ReadyOrder::Groups { strict: true, .. });
         let ends = ends.filter(|_| is_strict);
-        ends.chain(self.turns.next_end()).min()
+        let ends = ends.chain(self.turns.next_end());
+        ends.chain(self.next_group_token(now)).min()
     }
 
     /// The most messages of a group that may hold places, paused or not.
@@ -136,8 +146,18 @@ impl LeasingModel {
             return u32::MAX;
         };
         let rule = self.turns.rules.get(name).and_then(|own| own.rule);
-        let own = rule.and_then(|(_, at_once, _)| at_once);
+        let own = rule.and_then(|rule| rule.at_once);
         own.filter(|_| !strict).unwrap_or(most)
+    }
+
+    /// Whether a group may run if it has a token.
+    pub(super) fn may_run_with_a_token(&self, name: &Name, now: u64) -> bool {
+        let own = |entry: &&ModelEntry| super::turns::name(entry) == *name;
+        let held = self.entries.iter().filter(own);
+        let held = held.filter(|entry| self.holds(entry)).count() as u32;
+        let ready = self.ready(now);
+        let mut ready = ready.iter().map(|at| &self.entries[*at]);
+        ready.any(|entry| own(&entry)) && held < self.most_of(name) && !self.is_paused(name)
     }
 
     fn is_paused(&self, name: &Name) -> bool {
@@ -155,12 +175,14 @@ impl LeasingModel {
         for entry in self.entries.iter().filter(|entry| self.holds(entry)) {
             *held.entry(name(entry)).or_default() += 1;
         }
+        let mut taken: BTreeMap<Name, u64> = BTreeMap::new();
         let (mut left, mut line) = (self.ready(now), Vec::new());
         loop {
             let eligible = left.iter().enumerate().filter_map(|(nth, at)| {
                 let name = name(&self.entries[*at]);
                 let may_run = !self.is_paused(&name)
-                    && held.get(&name).copied().unwrap_or(0) < self.most_of(&name);
+                    && held.get(&name).copied().unwrap_or(0) < self.most_of(&name)
+                    && taken.get(&name).copied().unwrap_or(0) < self.turns.tokens(&name, now);
                 let turn = turns.get(&name).copied().unwrap_or_default();
                 may_run.then(|| (turn.max(time), name, nth))
             });
@@ -171,6 +193,7 @@ impl LeasingModel {
             line.push(left.remove(nth));
             time = turn;
             *held.entry(name.clone()).or_default() += 1;
+            *taken.entry(name.clone()).or_default() += 1;
             let next = turn.after(self.turns.weight(&name));
             turns.insert(name, next);
         }
@@ -206,7 +229,8 @@ impl LeasingModel {
             let held = holding().count() as u32;
             let own_rule = self.turns.rules.get(name).copied().unwrap_or_default();
             let at_once = self.most_of(name);
-            let may_run = first.is_some() && held < at_once && !own_rule.is_paused();
+            let has_token = self.turns.tokens(name, now) > 0;
+            let may_run = first.is_some() && held < at_once && has_token && !own_rule.is_paused();
             let left = |time: u64| Duration::from_millis(time.saturating_sub(now));
             let held_by = holding().next().filter(|_| strict);
             let mut group = Group::new(name.1.clone(), at_once);
@@ -216,7 +240,9 @@ impl LeasingModel {
                 first.map(|entry| Duration::from_millis(now.saturating_sub(entry.ready_since)));
             group.may_run = may_run;
             group.weight = self.turns.weight(name);
-            group.rule_ends = own_rule.rule.map(|(.., end)| left(end));
+            group.rate = self.turns.rate_of(name);
+            group.next_token = self.turns.next_token(name, now).map(left);
+            group.rule_ends = own_rule.rule.map(|rule| left(rule.end));
             group.paused = own_rule.paused_until.map(left);
             group.parked = own_rule.is_parked;
             group.held_by = held_by.map(|entry| entry.id);
@@ -236,9 +262,10 @@ impl LeasingModel {
     }
 
     /// Notes a delivery.
-    pub(super) fn take_turn(&mut self, at: usize) {
+    pub(super) fn take_turn(&mut self, at: usize, now: u64) {
         if self.order.has_groups() {
             let name = name(&self.entries[at]);
+            self.turns.take_token(&name, now);
             let weight = self.turns.weight(&name);
             let turn = self.turns.turns.entry(name).or_default();
             self.turns.time = self.turns.time.max(*turn);

@@ -221,7 +221,7 @@ impl LeasingModel {
     ) -> Delivery {
         self.last_token = (self.last_token + 1).max(now * 1_000);
         let token = Token::new(self.last_token);
-        self.take_turn(at);
+        self.take_turn(at, now);
         let entry = &mut self.entries[at];
         entry.attempts += 1;
         entry.place = ModelPlace::Leased {
@@ -305,7 +305,7 @@ impl LeasingModel {
         let deadlines = self.entries.iter().filter_map(ModelEntry::deadline);
         let dues = self.entries.iter().filter_map(ModelEntry::due);
         let next = deadlines.chain(dues.filter(|due| *due > now));
-        let next = next.chain(self.next_freed()).min();
+        let next = next.chain(self.next_freed(now)).min();
         let next = next.map(|time| Duration::from_millis(time.saturating_sub(now)));
         next.into_iter().chain(self.next_token(now)).min()
     }
@@ -363,7 +363,7 @@ impl LeasingModel {
         let times = self.entries.iter();
         let next = times
             .filter_map(|entry| entry.deadline().or(entry.due()))
-            .chain(self.next_freed())
+            .chain(self.next_freed(now))
             .min()?;
         Some(Duration::from_millis(next.saturating_sub(now)))
     }

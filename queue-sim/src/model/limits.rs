@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use queue_core::{
-    Disposition, Due, ErrorKind, Extension, GroupChange, Headers, Push, Settlement, TimeToLive,
+    Disposition, Due, ErrorKind, Extension, GroupChange, Headers, LeaseRate, Push, Settlement,
+    TimeToLive,
     limits::{
         MAX_BATCH, MAX_BATCH_BYTES, MAX_DEDUP_WINDOW, MAX_DELAY, MAX_KEEP_RESULT, MAX_KEY,
         MAX_LEASE, MAX_PAGE, MAX_PROGRESS, MAX_RESULT, MAX_STATE, MAX_TIME, MAX_WEIGHT,
@@ -119,6 +120,7 @@ pub(super) fn group_change(group: &[u8], change: &GroupChange) -> ModelResult<()
     let lasts = match change {
         GroupChange::Rule(rule) => {
             require((1..=MAX_WEIGHT).contains(&rule.weight) && rule.at_once != Some(0))?;
+            rule.rate.map_or(Ok(()), rate)?;
             rule.lasts
         }
         GroupChange::Pause(lasts) => *lasts,
@@ -126,6 +128,12 @@ pub(super) fn group_change(group: &[u8], change: &GroupChange) -> ModelResult<()
         other => panic!("the model has no change {other:?}"),
     };
     require(lasts > Duration::ZERO && lasts <= MAX_DELAY)
+}
+
+fn rate(rate: LeaseRate) -> ModelResult<()> {
+    let longest = Duration::from_secs(24 * 60 * 60);
+    require((1..=1_000_000).contains(&rate.most))?;
+    require(rate.per > Duration::ZERO && rate.per <= longest)
 }
 
 pub(super) fn due(due: Due) -> ModelResult<()> {

@@ -19,6 +19,7 @@ mod order;
 mod peek;
 mod places;
 mod push;
+mod rates;
 mod reschedule;
 mod turns;
 mod view;

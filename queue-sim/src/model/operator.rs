@@ -84,6 +84,7 @@ impl LeasingModel {
                 return Err(ErrorKind::Invalid);
             }
             self.order = order;
+            self.change_group_rate(now.as_millis(), grouped.group_rate);
         }
         if let Some(leasing) = config.leasing() {
             self.config.max_attempts = leasing.max_attempts;
@@ -225,6 +226,7 @@ impl LeasingModel {
         let token = token.map(|until| now.as_millis() + limits::millis(until));
         let times = times.chain(ends).chain(windows).chain(results).chain(token);
         let times = times.chain(self.turns.next_end());
+        let times = times.chain(self.next_group_token(now.as_millis()));
         let later = times.filter(|time| *time > now.as_millis());
         later.min().map(Timestamp::from_millis)
     }

@@ -107,7 +107,7 @@ impl LeasingModel {
 
     pub(super) fn die(&mut self, at: usize, now: u64, reason: DeathReason) {
         self.events.died += 1;
-        self.park(at);
+        self.park(at, now);
         self.end_mark(at);
         self.entries[at].distinct = None;
         self.entries[at].place = ModelPlace::Dead(Death {

@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 
 use bytes::Bytes;
+use queue_core::LeaseRate;
 
-use super::entry::ModelEntry;
+use super::{entry::ModelEntry, rates::Bucket};
 
 /// Groups in the order in which they are shown: the shortest key first, then by its bytes.
 pub(super) type Name = (usize, Bytes);
@@ -24,17 +25,25 @@ impl Turn {
 /// The rule and the pause of a group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub(super) struct Own {
-    /// The weight, the most messages at once, and the end.
-    pub(super) rule: Option<(u32, Option<u32>, u64)>,
+    pub(super) rule: Option<Rule>,
     pub(super) paused_until: Option<u64>,
     /// Paused without an end, after the death of a message (G2).
     pub(super) is_parked: bool,
 }
 
+/// A rule, until its end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) struct Rule {
+    pub(super) weight: u32,
+    pub(super) at_once: Option<u32>,
+    pub(super) rate: Option<LeaseRate>,
+    pub(super) end: u64,
+}
+
 impl Own {
     /// The end that comes first.
     pub(super) fn end(&self) -> Option<u64> {
-        let rule = self.rule.map(|(.., end)| end);
+        let rule = self.rule.map(|rule| rule.end);
         rule.into_iter().chain(self.paused_until).min()
     }
 
@@ -43,18 +52,21 @@ impl Own {
     }
 }
 
-/// The turns of the groups that have ready messages, held places or a rule; their rules; and the virtual time.
+/// The turns of the groups that have ready messages, held places or a rule; their rules; the virtual time; and the rate
+/// of all groups, with the buckets that are not full (Q3).
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 pub(super) struct Turns {
     pub(super) turns: BTreeMap<Name, Turn>,
     pub(super) rules: BTreeMap<Name, Own>,
     pub(super) time: Turn,
+    pub(super) rate: Option<LeaseRate>,
+    pub(super) buckets: BTreeMap<Name, Bucket>,
 }
 
 impl Turns {
     pub(super) fn weight(&self, name: &Name) -> u32 {
         let rule = self.rules.get(name).and_then(|own| own.rule);
-        rule.map_or(1, |(weight, ..)| weight)
+        rule.map_or(1, |rule| rule.weight)
     }
 
     /// The time at which a rule or a pause ends next.

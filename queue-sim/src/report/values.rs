@@ -22,7 +22,12 @@ pub(super) fn reconfigure(config: &QueueConfig) -> String {
             let parks =
                 matches!(config, QueueConfig::Grouped(config) if config.on_death == OnDeath::Park);
             let parks = parks.then(|| ", a death parks its group".to_owned());
-            let limits = [at_once, rate, parks]
+            let group_rate = match config {
+                QueueConfig::Grouped(config) => config.group_rate,
+                _ => None,
+            };
+            let group_rate = group_rate.map(|rate| format!(", {rate} of each group"));
+            let limits = [at_once, rate, group_rate, parks]
                 .into_iter()
                 .flatten()
                 .collect::<String>();

@@ -62,7 +62,7 @@ pub(crate) async fn drain(driver: Driver) {
 
 type Broken = Option<(&'static str, String)>;
 
-/// Ends what keeps messages: a pause of the queue, and those of groups.
+/// Ends what keeps messages: a pause of the queue, those of groups, and rates by rules.
 async fn resume(any: &AnyQueue, leasing: &dyn Leasing) -> Result<()> {
     leasing.resume().await?;
     let AnyQueue::Grouped(queue) = any else {
@@ -73,7 +73,10 @@ async fn resume(any: &AnyQueue, leasing: &dyn Leasing) -> Result<()> {
         let groups = queue.groups(page).await?;
         for group in groups.entries {
             if group.is_paused() {
-                queue.resume_group(group.key).await?;
+                queue.resume_group(group.key.clone()).await?;
+            }
+            if group.rate.is_some() && group.rule_ends.is_some() {
+                queue.end_rule(group.key).await?;
             }
         }
         match groups.next {

@@ -63,6 +63,9 @@ impl Fit {
         }
         match &mut workload.config {
             QueueConfig::Priority(config) => config.ageing = None,
+            QueueConfig::Grouped(config) if !self.guarantees.has(Feature::Limits) => {
+                config.group_rate = None;
+            }
             QueueConfig::Rotating(config) => config.pace = None,
             QueueConfig::Bounded(config) if !self.guarantees.has(Feature::Whole) => {
                 config.capacity += FOR_PARTS;

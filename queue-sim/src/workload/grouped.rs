@@ -6,7 +6,7 @@ use tokio::time;
 use super::{actor::Actor, lost_hints};
 use crate::workload::Mode;
 
-/// Shows the groups, a page or two; or gives a group a rule or a pause, or ends it.
+/// Shows the groups, a page or two; or gives a group a rule, perhaps with a rate, or a pause, or ends it.
 pub(super) async fn particular(actor: &Actor, queue: &dyn GroupedQueue) {
     if actor.workload.mode == Mode::Waiting && actor.flip(40) {
         return resume_late(actor, queue).await;
@@ -50,9 +50,14 @@ fn change(actor: &Actor) -> GroupChange {
         0 => {
             let weight = [1, 2, 3, 1_000][actor.choose(4) as usize];
             let rule = GroupRule::lasting(lasts).with_weight(weight);
-            GroupChange::Rule(match actor.choose(4) {
+            let rule = match actor.choose(4) {
                 0 => rule.with_at_once(1),
                 1 => rule.with_at_once(3),
+                _ => rule,
+            };
+            GroupChange::Rule(match actor.choose(5) {
+                3 => rule.with_rate(1, Duration::from_millis(5)),
+                4 => rule.with_rate(3, Duration::from_millis(30)),
                 _ => rule,
             })
         }

@@ -93,6 +93,14 @@ const RATES: [Option<LeaseRate>; 24] = {
     drawn[23] = Some(LeaseRate::new(5, Duration::from_millis(10)));
     drawn
 };
+/// Rates of groups, of one run in eight.
+const GROUP_RATES: [Option<LeaseRate>; 24] = {
+    let mut drawn = [None; 24];
+    drawn[21] = Some(LeaseRate::new(1, Duration::from_millis(3)));
+    drawn[22] = Some(LeaseRate::new(2, Duration::from_millis(7)));
+    drawn[23] = Some(LeaseRate::new(1, Duration::from_millis(20)));
+    drawn
+};
 /// The order within a group, and the most messages of one under leases.
 const ORDERS: [(GroupOrder, u32); 6] = [
     (GroupOrder::Strict, 1),
@@ -163,6 +171,9 @@ impl Workload {
                 if choose(23, 4) == 1 {
                     config.on_death = OnDeath::Park;
                 }
+                if size == Size::Usual {
+                    config.group_rate = GROUP_RATES[choose(25, GROUP_RATES.len())];
+                }
             }
             QueueConfig::Rotating(config) => config.pace = rhythm,
             _ => {}
@@ -193,10 +204,19 @@ impl Workload {
         }
     }
 
-    /// Whether the queue has a limit at once or a rate, at first or after a change.
+    /// Whether the queue has a limit at once or a rate, or its groups have one, at first or after a change.
     pub fn is_limited(&self) -> bool {
         let leasing = self.config.leasing();
         leasing.is_some_and(|leasing| leasing.at_once.is_some() || leasing.rate.is_some())
+            || self.group_rate().is_some()
+    }
+
+    /// The rate of all groups, at first.
+    pub(crate) fn group_rate(&self) -> Option<LeaseRate> {
+        match &self.config {
+            QueueConfig::Grouped(config) => config.group_rate,
+            _ => None,
+        }
     }
 
     /// The longest lease that a process asks for, and the longest delay.

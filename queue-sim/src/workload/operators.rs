@@ -77,6 +77,11 @@ pub(super) async fn reconfigure(actor: &Actor) {
         QueueConfig::Bounded(config) => config.capacity = bounded::capacity(actor).get(),
         QueueConfig::Grouped(config) => {
             config.on_death = [OnDeath::Continue, OnDeath::Park][actor.choose(2) as usize];
+            if config.group_rate.is_some() && actor.flip(50) {
+                // No rate, or one of the three.
+                let rates = &super::GROUP_RATES[super::GROUP_RATES.len() - 4..];
+                config.group_rate = rates[actor.choose(rates.len() as u32) as usize];
+            }
         }
         _ => {}
     }

@@ -21,6 +21,9 @@ mod memory {
         weight_is_ignored: Bug::WeightIsIgnored, by "linearisable";
         rule_never_ends: Bug::RuleNeverEnds, by "linearisable" | "waiting" | "progress" | "L7";
         freed_by_an_end_unseen: Bug::FreedByAnEndUnseen, by "linearisable" | "waiting";
+        token_of_another_group: Bug::TokenOfAnotherGroup, by "Q3" | "linearisable";
+        another_rate_fills_the_bucket: Bug::AnotherRateFillsTheBucket, by "linearisable";
+        token_of_a_group_unseen: Bug::TokenOfAGroupUnseen, by "linearisable" | "waiting" | "progress" | "L7";
         replaced_keeps_its_place: Bug::ReplacedKeepsItsPlace, by "progress" | "L7" | "waiting" | "linearisable";
         moved_loses_its_place: Bug::MovedLosesItsPlace, by "G2" | "linearisable";
     } }
@@ -43,11 +46,12 @@ mod redis {
 end\n\n-- The first";
         }
         GROUP_IGNORES_ITS_LIMIT {
-            "grouped/queue": "local is_free = free_places(state) > 0" => "local is_free = true";
+            "grouped/queue": " and state.held < most_of(state)" => "";
             "grouped/queue": "math.max(most_of(state) - state.held, 0)" => "most_of(state)";
         }
         PAUSED_GROUP_RUNS {
-            "grouped/queue": "return (state.paused_until or 0) > 0 and 0 or math.max" => "return math.max";
+            "grouped/queue": "local places = (state.paused_until or 0) > 0 and 0 or math.max" => "local places = math.max";
+            "grouped/queue": "local is_free = (state.paused_until or 0) == 0 and" => "local is_free =";
         }
         DEATH_PARKS_NOBODY {
             "lib/dead_letters": "if park and why" => "if false and why";
@@ -60,7 +64,7 @@ end\n\n-- The first";
             "grouped/queue": "(state.rule_ends or 0) <= now then" => "false then";
         }
         RESUMED_GROUP_WAKES_NOBODY {
-            "grouped/queue": "wake_up(ARRIVALS, math.min(ready, free_places(state_of(name))))" => "";
+            "grouped/queue": "wake_up(ARRIVALS, math.max(arrived, 1))" => "";
         }
         FREED_BY_AN_END_UNSEEN {
             "grouped/queue": "local ends = has_ttl and not loose and" => "local ends = false and";
@@ -78,6 +82,20 @@ end\n\n-- The first";
         }
         EMPTY_GROUP_STAYS {
             "grouped/queue": "call('HDEL', GROUPS, unpack(gone))" => "";
+        }
+        TOKEN_OF_ANOTHER_GROUP {
+            "grouped/queue": "rates.spend(state)" => "rates.spend(state_of(picked.names[picked.ids[1]]))";
+        }
+        ANOTHER_RATE_FILLS_THE_BUCKET {
+            "grouped/queue": "state.used, state.at = math.ceil(count_tokens(state) / whole * (most * per)), now" =>
+                "state.used = nil";
+        }
+        TOKEN_OF_A_GROUP_UNSEEN {
+            "grouped/queue": "first_end(state, waits and state.token_comes)" => "first_end(state)";
+        }
+        FULL_BUCKET_STAYS {
+            "grouped/queue": "with_fills and rates and" => "false and";
+            "grouped/queue": "soonest = math.min(soonest, state.full)" => "";
         }
         MOVED_LOSES_ITS_PLACE {
             "leasing/operators": "      call('ZADD', DELAYED, due, id)\n" =>
@@ -107,5 +125,10 @@ end\n\n-- The first";
         rule_never_ends: RULE_NEVER_ENDS, by "linearisable" | "waiting" | "progress" | "L7" | "leftovers";
         resumed_group_wakes_nobody: RESUMED_GROUP_WAKES_NOBODY, by "waiting";
         freed_by_an_end_unseen: FREED_BY_AN_END_UNSEEN, by "linearisable" | "waiting";
+        token_of_another_group: TOKEN_OF_ANOTHER_GROUP, by "Q3" | "linearisable";
+        another_rate_fills_the_bucket: ANOTHER_RATE_FILLS_THE_BUCKET, by "linearisable";
+        token_of_a_group_unseen: TOKEN_OF_A_GROUP_UNSEEN,
+            by "linearisable" | "waiting" | "progress" | "L7" | "leftovers";
+        full_bucket_stays: FULL_BUCKET_STAYS, by "leftovers";
     } }
 }

@@ -114,6 +114,12 @@ fn kinds() -> Vec<Row> {
             |most| served(GroupedConfig::loose(most)),
         ),
         times(
+            "grouped: with_group_rate",
+            Refuse("a group's rate's time of 0 ms"),
+            Refuse("a group's rate's time of"),
+            |per| served(GroupedConfig::default().with_group_rate(1, per)),
+        ),
+        times(
             "priority: with_ageing",
             Refuse("ageing of 0 ms"),
             Refuse("ageing of"),
@@ -207,6 +213,16 @@ fn openings_of_a_kind() -> Vec<Row> {
             |most| {
                 let queues = queues();
                 let opening = queues.grouped("jobs").loose(most);
+                in_time(async { opening.open::<u64>().await.map(drop) })
+            },
+        ),
+        times(
+            "opening: group_rate",
+            Refuse("a group's rate's time of 0 ms"),
+            Refuse("a group's rate's time of"),
+            |per| {
+                let queues = queues();
+                let opening = queues.grouped("jobs").group_rate(1, per);
                 in_time(async { opening.open::<u64>().await.map(drop) })
             },
         ),

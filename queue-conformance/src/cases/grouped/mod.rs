@@ -1,7 +1,8 @@
-//! Grouped queues: G1 to G6.
+//! Grouped queues: G1 to G6, and the rates of groups (Q3).
 
 mod groups;
 mod order;
+mod rates;
 mod rules;
 mod turns;
 mod wakes;
@@ -10,7 +11,7 @@ use std::sync::Arc;
 
 use queue_core::*;
 
-pub(super) use self::{groups::*, order::*, rules::*, turns::*, wakes::*};
+pub(super) use self::{groups::*, order::*, rates::*, rules::*, turns::*, wakes::*};
 use crate::stage::{Stage, openers};
 
 openers!(open_grouped: grouped_with, try_grouped, GroupedConfig, GroupedQueue);
@@ -26,6 +27,11 @@ impl Stage<'_> {
 fn sorted(mut deliveries: Vec<Delivery>) -> Vec<Delivery> {
     deliveries.sort_by_key(Delivery::id);
     deliveries
+}
+
+/// The groups as they are shown.
+async fn groups(queue: &dyn GroupedQueue) -> Vec<Group> {
+    queue.groups(Page::first(10)).await.expect("shows").entries
 }
 
 /// Pushes a message to each of these groups, in one batch.

@@ -4,16 +4,11 @@ use std::{sync::Arc, time::Duration};
 
 use queue_core::*;
 
-use super::{next, push, sorted};
+use super::{groups, next, push, sorted};
 use crate::{
     stage::{Stage, ms},
     steps::*,
 };
-
-/// The groups as they are shown.
-async fn groups(queue: &dyn GroupedQueue) -> Vec<Group> {
-    queue.groups(Page::first(10)).await.expect("shows").entries
-}
 
 pub(crate) async fn g3_weights_are_shares(stage: &Stage<'_>) {
     const MONTH: Duration = Duration::from_secs(30 * 24 * 60 * 60);

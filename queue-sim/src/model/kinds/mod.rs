@@ -65,7 +65,11 @@ impl Model {
             QueueConfig::Rotating(config) => return Self::Rotating(RotatingModel::new(config)),
             other => panic!("there is no model of {} queues", other.kind()),
         };
-        Self::Leasing(config.kind(), LeasingModel::new(leasing, order, capacity))
+        let mut model = LeasingModel::new(leasing, order, capacity);
+        if let QueueConfig::Grouped(config) = config {
+            model.change_group_rate(0, config.group_rate);
+        }
+        Self::Leasing(config.kind(), model)
     }
 
     /// Applies a call at this time, which must not be earlier than the last call's. A wait changes

@@ -118,9 +118,14 @@ fn change() -> impl Strategy<Value = GroupChange> {
     let lasts = select(vec![0, 1, 10, 30, 100_000]).prop_map(Duration::from_millis);
     let weight = select(vec![0, 1, 2, 3, 7, 1_000, 1_001]);
     let at_once = prop_oneof![2 => Just(None), 1 => select(vec![0, 1, 2, 5]).prop_map(Some)];
-    let rule = (lasts.clone(), weight, at_once).prop_map(|(lasts, weight, at_once)| {
+    let rates = [(1, 10), (3, 20), (200, 50), (0, 1), (1, 0)].map(|(most, millis)| {
+        let per = Duration::from_millis(millis);
+        Some(LeaseRate::new(most, per))
+    });
+    let rate = prop_oneof![3 => Just(None), 1 => select(rates.to_vec())];
+    let rule = (lasts.clone(), weight, at_once, rate).prop_map(|(lasts, weight, at_once, rate)| {
         let mut rule = GroupRule::lasting(lasts).with_weight(weight);
-        rule.at_once = at_once;
+        (rule.at_once, rule.rate) = (at_once, rate);
         GroupChange::Rule(rule)
     });
     prop_oneof![
@@ -173,6 +178,7 @@ fn config(kind: QueueKind) -> impl Strategy<Value = QueueConfig> {
         Some(LeaseRate::new(most, per))
     });
     let rate = prop_oneof![6 => Just(None), 1 => select(rates.to_vec())];
+    let group_rate = prop_oneof![2 => Just(None), 1 => select(rates.to_vec())];
     let (strict, loose) = (GroupOrder::Strict, GroupOrder::Loose);
     let orders = [
         (strict, 1),
@@ -184,14 +190,16 @@ fn config(kind: QueueKind) -> impl Strategy<Value = QueueConfig> {
     ];
     let order = select(orders.to_vec());
     let on_death = prop_oneof![3 => Just(OnDeath::Continue), 1 => Just(OnDeath::Park)];
-    let own = (capacity, ageing, pace, (order, on_death));
+    let own = (capacity, ageing, pace, (order, on_death, group_rate));
     (own, attempts, dead, max_body, (at_once, rate)).prop_map(
         move |((capacity, ageing, pace, order), attempts, dead, body, (at_once, rate))| {
             let mut config = QueueConfig::of(kind, capacity);
             match &mut config {
                 QueueConfig::Priority(config) => config.ageing = ageing.map(Duration::from_millis),
                 QueueConfig::Grouped(config) => {
-                    ((config.order, config.per_group), config.on_death) = order;
+                    let of_groups;
+                    (of_groups, config.on_death, config.group_rate) = order;
+                    (config.order, config.per_group) = of_groups;
                 }
                 QueueConfig::Rotating(config) => {
                     config.pace = pace.map(Duration::from_millis);

@@ -16,10 +16,10 @@ edits! {
         "lib/wake_up": " and call('EXISTS', LINE, ready) == 0 then" => " then";
     }
     HANDED_OVER_WHILE_PAUSED {
-        "lib/wake_up": "not string.find(flags, '[pl]')" => "not string.find(flags, 'l', 1, true)";
+        "lib/wake_up": "not string.find(flags, '[plr]')" => "not string.find(flags, '[lr]')";
     }
     HANDED_OVER_BEYOND_THE_LIMIT {
-        "lib/wake_up": "not string.find(flags, '[pl]')" => "not string.find(flags, 'p', 1, true)";
+        "lib/wake_up": "not string.find(flags, '[plr]')" => "not string.find(flags, 'p', 1, true)";
     }
     HANDED_OVER_BY_AN_OLD_TOKEN {
         "lib/wake_up": "token + 1 or 0, now_micros)" => "token or 0, 1)";
