@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use queue_core::{
-    AnyQueue, Backend, Error, Group, GroupedQueue, QueueName, Result, is_unprintable, millis_ceil,
+    AnyQueue, Backend, Error, Group, GroupedQueue, LeaseRate, QueueName, Result, is_unprintable,
+    millis_ceil,
 };
 use serde_json::{Value, json};
 
@@ -62,7 +63,7 @@ pub fn group_in_words(group: &Group) -> String {
         }
         (Some(id), None) => Some(format!("{id} is leased")),
         _ if group.held >= group.at_once => Some("its places are taken".to_owned()),
-        _ => None,
+        _ => token_in_words(group),
     };
     let paused = group.paused.map(duration_in_words);
     let paused = match group.parked {
@@ -76,11 +77,28 @@ pub fn group_in_words(group: &Group) -> String {
     }
 }
 
+/// The wait of a group with ready messages for the next token of its rate.
+fn token_in_words(group: &Group) -> Option<String> {
+    let next = group.next_token.filter(|_| group.ready > 0)?;
+    let rate = group.rate.map(rate_in_words).unwrap_or_default();
+    Some(format!(
+        "waits {} for a token of its rate of {rate}",
+        duration_in_words(next)
+    ))
+}
+
+/// A rate, in words.
+pub fn rate_in_words(rate: LeaseRate) -> String {
+    format!("{} in {}", rate.most, duration_in_words(rate.per))
+}
+
 /// The rule of a group, in words; empty without one.
 pub fn rule_in_words(group: &Group) -> String {
     let rule = |ends| {
         let (weight, most, left) = (group.weight, group.at_once, duration_in_words(ends));
-        format!("weight {weight}, {most} at once, for {left}")
+        let rate = group.rate.map(|rate| format!(", {}", rate_in_words(rate)));
+        let rate = rate.unwrap_or_default();
+        format!("weight {weight}, {most} at once{rate}, for {left}")
     };
     group.rule_ends.map(rule).unwrap_or_default()
 }
@@ -97,6 +115,8 @@ pub fn group_as_json(group: &Group) -> Value {
         "waits_ms": group.waits.map(millis_ceil),
         "at_once": group.at_once,
         "weight": group.weight,
+        "rate": group.rate.map(|rate| json!({ "most": rate.most, "per_ms": millis_ceil(rate.per) })),
+        "next_token_ms": group.next_token.map(millis_ceil),
         "rule_ends_ms": group.rule_ends.map(millis_ceil),
         "paused_ms": group.paused.map(millis_ceil),
         "parked": group.parked,

@@ -52,7 +52,10 @@ pub use self::{
         diagnose, diagnose_each, server_facts, server_findings,
     },
     fingerprint::{FailureGroup, fingerprint, group_failures, ids_of_failure},
-    groups::{group_as_json, group_in_words, group_key, key_in_words, open_grouped, rule_in_words},
+    groups::{
+        group_as_json, group_in_words, group_key, key_in_words, open_grouped, rate_in_words,
+        rule_in_words,
+    },
     open::list_queues,
     redaction::redacted,
     samples::{Rates, Sample, Sampler},

@@ -42,7 +42,7 @@ pub(super) fn all(view: &QueueView) -> Vec<Finding> {
         let (hanging, expiring) = (hanging(view, line), expiring(view, line));
         // More consumers would hang or expire as well.
         let are_slow = hanging.is_none() && expiring.is_none();
-        let one: [Option<Finding>; 24] = [
+        let one: [Option<Finding>; 25] = [
             paused(view, line),
             nobody_waits(view, line),
             full(view, line),
@@ -56,6 +56,7 @@ pub(super) fn all(view: &QueueView) -> Vec<Finding> {
             hanging,
             expiring,
             ruled_group(view),
+            rated_groups(view),
             undecodable(line),
             failing(view, line),
             clock_went_back(view, line),
@@ -336,6 +337,56 @@ fn ruled_group(view: &QueueView) -> Option<Finding> {
                 .option("for-ms", millis_ceil(ends).to_string()),
         ),
     )
+}
+
+/// Groups wait for tokens of their rates. If none may run before one comes, the queue hands out nothing.
+fn rated_groups(view: &QueueView) -> Option<Finding> {
+    let ready = view.groups.iter().filter(|group| group.ready > 0);
+    let waiting: Vec<&Group> = ready.clone().filter(|one| one.waits_for_token()).collect();
+    let first = waiting.iter().max_by_key(|group| group.oldest_ready)?;
+    let next = waiting.iter().filter_map(|group| group.next_token).min()?;
+    let age = first.oldest_ready.unwrap_or_default();
+    let is_all = waiting.len() == ready.count();
+    if age < READY_LONG && !(is_all && next >= READY_LONG) {
+        return None;
+    }
+    let severity = match () {
+        () if is_all && next > LIMITED_LONG => Severity::Standstill,
+        () if age > LIMITED_LONG => Severity::Trouble,
+        () => Severity::Note,
+    };
+    let sum: u64 = waiting.iter().map(|group| group.ready).sum();
+    let among = view.groups.among();
+    let which = match (is_all, waiting.len()) {
+        (true, 2..) => format!(
+            "all {} groups{among} with ready messages wait for tokens of their rates, the first for {}; {sum} ready wait",
+            waiting.len(),
+            words(next)
+        ),
+        (_, many) => {
+            let others = match many {
+                1 => String::new(),
+                _ => format!(", as {many} groups{among} in all"),
+            };
+            format!(
+                "group `{}`: {}{others}; {} ready wait",
+                group_key(first),
+                group_in_words(first),
+                first.ready
+            )
+        }
+    };
+    let sentence = format!("{which}, the oldest for {}", words(age));
+    let finding = Finding::new(Problem::GroupsRated, severity, sentence)
+        .with("group", key_as_data(&first.key))
+        .with("groups", waiting.len() as u64)
+        .with("ready", sum)
+        .with("oldest_ready_ms", millis_ceil(age))
+        .with("next_ms", millis_ceil(next));
+    Some(finding.advise(match first.rule_ends {
+        Some(_) => "if that is too little, give the group another rate by `qk rule … --rate`",
+        None => "if that is too little, raise group_rate by `qk reconfigure`",
+    }))
 }
 
 fn wrong_unit(view: &QueueView, line: &Line) -> Option<Finding> {

@@ -119,6 +119,8 @@ pub enum Problem {
     BusyGroup,
     /// A group of a grouped queue has as many messages at once as its own rule allows, and others of it wait.
     GroupLimited,
+    /// Groups of a grouped queue wait for tokens of their rates.
+    GroupsRated,
     /// The same message was held by several workers that are gone: it may end its process.
     KillsItsProcess,
     /// Messages are leased for long, none is settled, and the leases are extended: handlers do not return.

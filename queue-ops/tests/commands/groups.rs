@@ -118,6 +118,69 @@ async fn a_group_gets_a_rule_and_others_do_not() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_rate_of_a_group_is_set_and_shown() {
+    let site = Site::start().await;
+    four_groups(&site).await;
+    let said = site.run("rule orders a --rate 1/7200000 --for-ms 3600000");
+    let words = "a has weight 1, a rate of 1 in 2 h for 60 min, or until `qk rule orders a --end`";
+    assert_eq!((said.all().as_str(), said.status), (words, 0));
+    let queue = site.queues.grouped("orders").loose(9);
+    let orders = queue.open::<u64>().await.unwrap();
+    orders.push(&2, "a").await.unwrap();
+    let taken = orders.receive_batch(9, Duration::from_secs(3_600), Duration::ZERO);
+    assert_eq!(taken.await.unwrap().len(), 4, "one of each group");
+    let shown = site.run("--json groups orders").json();
+    let all = shown.as_array().unwrap();
+    let a = all.iter().find(|group| group["key"] == "a").unwrap();
+    assert_eq!(a["rate"], json!({ "most": 1, "per_ms": 7_200_000 }));
+    assert!(a["next_token_ms"].as_u64().unwrap() > 7_100_000, "{a}");
+    let b = all.iter().find(|group| group["key"] == "b").unwrap();
+    assert_eq!(
+        (&b["rate"], &b["next_token_ms"]),
+        (&json!(null), &json!(null))
+    );
+    let said = site.run("groups orders");
+    for words in [
+        "weight 1, 9 at once, 1 in 2 h, for 59 min",
+        "for a token of its rate of 1 in 2 h",
+    ] {
+        assert!(said.out.contains(words), "{words}: {said:?}");
+    }
+    let said = site.run("reconfigure orders group_rate=7/60000");
+    assert_eq!(said.status, 0, "{said:?}");
+    assert!(said.out.contains("group_rate none → 7/60000"), "{said:?}");
+    let said = site.run("--json why orders").json();
+    let rated = said["findings"].as_array().unwrap().iter();
+    let mut rated = rated.filter(|finding| finding["problem"] == "groups_rated");
+    let rated = rated.next().expect("the rate keeps a message");
+    let evidence = &rated["evidence"];
+    assert_eq!(
+        (&evidence["group"], &evidence["groups"]),
+        (&json!("a"), &json!(1))
+    );
+    for (wrong, words) in [
+        ("rule orders a --rate 5 --for-ms 5", "is no rate"),
+        (
+            "rule orders a --rate 0/5 --for-ms 5",
+            "a group's rate of 0 messages",
+        ),
+        (
+            "rule orders a --rate 1/86400001 --for-ms 5",
+            "a group's rate's time of 86400001 ms",
+        ),
+        ("rule orders a --rate 1/5 --end", "cannot be used with"),
+        (
+            "reconfigure orders group_rate=5",
+            "a group_rate without a time",
+        ),
+        ("reconfigure orders per_group=5/9", "only a rate has a time"),
+    ] {
+        let said = site.run(wrong);
+        assert!(said.err.contains(words) && said.status == 2, "{said:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_rule_or_pause_of_a_group_that_says_too_little_or_too_much_is_refused() {
     let site = Site::start().await;
     four_groups(&site).await;

@@ -389,6 +389,11 @@ async fn each_setting_of_each_kind_is_changed_and_the_others_stay() {
             QueueKind::Bounded => Some(("capacity=60", "capacity=100", "capacity 100 → 60")),
             QueueKind::Rotating => Some(("pace_ms=50", "pace_ms=0", "pace_ms none → 50")),
             QueueKind::Priority => Some(("ageing_ms=50", "ageing_ms=0", "ageing_ms none → 50")),
+            QueueKind::Grouped => Some((
+                "group_rate=5/2000",
+                "group_rate=none",
+                "group_rate none → 5/2000",
+            )),
             _ => None,
         };
         let leasing = LEASING
@@ -408,6 +413,7 @@ async fn each_setting_of_each_kind_is_changed_and_the_others_stay() {
             ("capacity=60", QueueKind::Bounded),
             ("pace_ms=50", QueueKind::Rotating),
             ("ageing_ms=50", QueueKind::Priority),
+            ("group_rate=5/2000", QueueKind::Grouped),
             ("at_once=3", kind),
         ] {
             let has = of == kind && !(setting == "at_once=3" && kind == QueueKind::Rotating);

@@ -96,9 +96,49 @@ async fn a_group_that_waits_for_its_own_rule_is_trouble_after_a_minute() {
     }
     let (note, trouble) = (Severity::Note, Severity::Trouble);
     assert_eq!(found, [None, Some(note), Some(note), Some(trouble)]);
+    assert_eq!(site.find(Problem::GroupsRated).await, None);
     assert_eq!(
         site.find(Problem::GroupLimited).await.unwrap().to_string(),
         "group `big`: its rule of 1 at once is reached, and ends in 58 min; 8 ready wait, the oldest for 60 s: \
          `qk rule orders big --at-once 2 --for-ms 3539999`"
     );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_group_that_waits_for_a_token_is_named_and_a_queue_of_such_groups() {
+    let site = Site::new();
+    let orders = site.queues.grouped("orders").loose(9);
+    let orders = orders.group_rate(1, 2 * MINUTE).open::<u64>().await;
+    let orders = orders.unwrap();
+    orders
+        .push_all(&[(1, "a"), (2, "a"), (3, "a")])
+        .await
+        .unwrap();
+    for delivery in lease(&**orders.queue(), 1, MINUTE, "vm").await {
+        settle(&**orders.queue(), &[Settlement::ack(delivery)]).await;
+    }
+    orders.push(&4, "b").await.unwrap();
+    site.at(999).await;
+    assert_eq!(site.find(Problem::GroupsRated).await, None);
+    site.at(1_000).await;
+    let found = site.find(Problem::GroupsRated).await.unwrap();
+    assert_eq!(
+        found.to_string(),
+        "group `a`: waits 119 s for a token of its rate of 1 in 2 min; 2 ready wait, the oldest for 1.0 s"
+    );
+    assert_eq!(found.severity, Severity::Note);
+    orders.push(&5, "b").await.unwrap();
+    for delivery in lease(&**orders.queue(), 1, MINUTE, "vm").await {
+        settle(&**orders.queue(), &[Settlement::ack(delivery)]).await;
+    }
+    let found = site.find(Problem::GroupsRated).await.unwrap();
+    assert_eq!(
+        found.severity,
+        Severity::Standstill,
+        "nothing for two minutes"
+    );
+    let words = "all 2 groups with ready messages wait for tokens of their rates, the first for 118 s; 3 ready wait";
+    assert!(found.to_string().starts_with(words), "{found}");
+    let problems = site.problems().await;
+    assert!(!problems.contains(&Problem::NoConsumer), "{problems:?}");
 }

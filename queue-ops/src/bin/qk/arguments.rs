@@ -6,7 +6,7 @@ use std::{
 };
 
 use clap::{Args, Parser, Subcommand, builder::OsStringValueParser, builder::TypedValueParser};
-use queue_core::{Bytes, MessageId, Place};
+use queue_core::{Bytes, LeaseRate, MessageId, Place};
 
 use crate::recipe::Recipe;
 
@@ -516,7 +516,7 @@ impl FromStr for Setting {
             Some((value, per)) => (number(value)?, Some(number(per)?)),
             None => (number(&value)?, None),
         };
-        if per.is_some() && name != "rate" {
+        if per.is_some() && name != "rate" && name != "group_rate" {
             return Err(format!("`{text}`: only a rate has a time"));
         }
         Ok(Self { name, value, per })
@@ -537,11 +537,14 @@ pub(crate) struct Rule {
     /// The most messages of the group under leases. In loose order only.
     #[arg(long)]
     pub(crate) at_once: Option<u32>,
+    /// The messages of the group that are handed out in a time, as <messages>/<ms>: `10/1000`.
+    #[arg(long, value_parser = rate)]
+    pub(crate) rate: Option<LeaseRate>,
     /// The time until the rule ends.
     #[arg(long, value_parser = millis, required_unless_present = "end")]
     pub(crate) for_ms: Option<Duration>,
     /// Ends the group's rule.
-    #[arg(long, conflicts_with_all = ["weight", "at_once", "for_ms"])]
+    #[arg(long, conflicts_with_all = ["weight", "at_once", "rate", "for_ms"])]
     pub(crate) end: bool,
 }
 
@@ -560,6 +563,13 @@ fn millis(text: &str) -> Result<Duration, String> {
         .parse()
         .map_err(|_| format!("`{text}` is no number of milliseconds"))?;
     Ok(Duration::from_millis(millis))
+}
+
+fn rate(text: &str) -> Result<LeaseRate, String> {
+    let shape = || format!("`{text}` is no rate: write it as <messages>/<ms>, such as 10/1000");
+    let (most, per) = text.split_once('/').ok_or_else(shape)?;
+    let per = millis(per).map_err(|_| shape())?;
+    Ok(LeaseRate::new(most.parse().map_err(|_| shape())?, per))
 }
 
 fn interval(text: &str) -> Result<Duration, String> {

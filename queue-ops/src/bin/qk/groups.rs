@@ -7,7 +7,7 @@ use queue_core::{
 };
 use queue_ops::{
     ShellCommand, duration_in_words, group_as_json, group_in_words, group_key, key_in_words,
-    open_grouped, rule_in_words,
+    open_grouped, rate_in_words, rule_in_words,
 };
 use serde_json::Value;
 
@@ -57,7 +57,7 @@ pub(crate) async fn rule(backend: &dyn Backend, rule: &Rule, output: &Output) ->
         return Ok(End::Well);
     };
     let mut set = GroupRule::lasting(lasts).with_weight(rule.weight);
-    set.at_once = rule.at_once;
+    (set.at_once, set.rate) = (rule.at_once, rule.rate);
     let stored = backend.open_stored(&QueueName::new(queue)?).await?;
     if let (Some(QueueConfig::Grouped(config)), Some(most)) =
         (stored.map(|one| one.config), rule.at_once)
@@ -69,10 +69,14 @@ pub(crate) async fn rule(backend: &dyn Backend, rule: &Rule, output: &Output) ->
     }
     grouped.set_rule(group.clone(), set).await?;
     let at_once = rule.at_once.map(|most| format!(", at most {most} at once"));
+    let rate = rule
+        .rate
+        .map(|rate| format!(", a rate of {}", rate_in_words(rate)));
     write_line(&format!(
-        "{key} has weight {}{} for {}, or until {}",
+        "{key} has weight {}{}{} for {}, or until {}",
         rule.weight,
         at_once.unwrap_or_default(),
+        rate.unwrap_or_default(),
         duration_in_words(lasts),
         output.command(
             &ShellCommand::new("rule")

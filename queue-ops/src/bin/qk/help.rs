@@ -137,6 +137,7 @@ const HELP: &[Help] = &[
         "rule",
         &[
             "qk rule orders customer-7 --at-once 2 --for-ms 3600000",
+            "qk rule orders customer-7 --rate 10/1000 --for-ms 3600000",
             "qk rule orders customer-7 --end",
         ],
         NEVER,

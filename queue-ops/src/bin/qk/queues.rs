@@ -280,6 +280,20 @@ fn value(config: &QueueConfig, name: &str) -> String {
     found.map_or_else(String::new, |(_, value)| value)
 }
 
+/// The value of a setting that is a rate; 0 for none.
+fn rate(name: &str, most: u64, per: Option<u64>) -> Result<Option<LeaseRate>, Error> {
+    if most == 0 {
+        return Ok(None);
+    }
+    let most = u32::try_from(most).map_err(|_| Error::invalid(format!("{name} of {most}")))?;
+    let per = per.ok_or_else(|| {
+        Error::invalid(format!(
+            "a {name} without a time: write it as {name}=100/60000, in ms"
+        ))
+    })?;
+    Ok(Some(LeaseRate::new(most, Duration::from_millis(per))))
+}
+
 pub(crate) fn apply(
     config: &mut QueueConfig,
     Setting { name, value, per }: &Setting,
@@ -297,7 +311,11 @@ pub(crate) fn apply(
         ("ageing_ms", QueueConfig::Priority(PriorityConfig { ageing, .. })) => {
             *ageing = (*value > 0).then(|| Duration::from_millis(*value));
         }
-        ("max_attempts" | "dead_letter_cap" | "at_once" | "rate", config) => {
+        ("group_rate", QueueConfig::Grouped(config)) => {
+            config.group_rate = rate(name, *value, *per)?;
+        }
+        ("rate", config) => config.leasing_mut().ok_or(unknown)?.rate = rate(name, *value, *per)?,
+        ("max_attempts" | "dead_letter_cap" | "at_once", config) => {
             let leasing = config.leasing_mut().ok_or(unknown)?;
             let small = || {
                 let small = u32::try_from(*value);
@@ -305,14 +323,6 @@ pub(crate) fn apply(
             };
             match &**name {
                 "at_once" => leasing.at_once = (*value > 0).then(small).transpose()?,
-                "rate" if *value == 0 => leasing.rate = None,
-                "rate" => {
-                    let missing = || {
-                        Error::invalid("a rate without a time: write it as rate=100/60000, in ms")
-                    };
-                    let per = Duration::from_millis(per.ok_or_else(missing)?);
-                    leasing.rate = Some(LeaseRate::new(small()?, per));
-                }
                 "max_attempts" => {
                     leasing.max_attempts = small()?;
                 }
