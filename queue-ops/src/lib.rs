@@ -29,6 +29,7 @@
 
 mod consumers;
 mod diagnosis;
+mod family;
 mod fingerprint;
 mod groups;
 mod hex;
@@ -50,6 +51,10 @@ pub use self::{
     diagnosis::{
         Diagnosis, Finding, Numbers, Problem, Remedy, Severity, clock_finding, config_finding,
         diagnose, diagnose_each, server_facts, server_findings,
+    },
+    family::{
+        CancelledFamily, CancelledIn, ChildrenSeen, Family, ParentJob, StepSeen, StepState,
+        cancel_family, family, found_as_json,
     },
     fingerprint::{FailureGroup, fingerprint, group_failures, ids_of_failure},
     groups::{

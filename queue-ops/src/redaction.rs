@@ -8,8 +8,8 @@ use std::{
 
 use async_trait::async_trait;
 use queue_core::{
-    Backend, Bytes, DeathReason, Found, Headers, Layered, Page, Peeked, QueueName, Result,
-    Standing,
+    Backend, Bytes, DeathReason, Found, Headers, Json, Layered, Page, Peeked, QueueName, Result,
+    Standing, StepRecord, Steps,
     call::{Answer, Call, Layer, Service},
     is_operators_list, limits,
 };
@@ -22,8 +22,9 @@ type Redact = dyn Fn(&QueueName, &Bytes) -> Option<Bytes> + Send + Sync;
 ///
 /// Of bodies, states and results it shows what `redact` returns, and nothing if that is `None`. Reasons, progress and keys of
 /// groups are texts of users, too. In their place are letters, the same for each text of one cause, so that failures can be
-/// counted and groups be paused. Other processes have other letters. Of the headers it shows the job's name. Names of
-/// queues, jobs, holders and schedules are shown: put no personal data there.
+/// counted and groups be paused. Other processes have other letters. Of the headers it shows the job's name, and the queue
+/// and id of its parent. Of the steps of a durable job (L21) it shows all but their results, which are shown as bodies are.
+/// Names of queues, jobs, steps, holders and schedules are shown: put no personal data there.
 pub fn redacted(
     backend: Arc<dyn Backend>,
     redact: impl Fn(&QueueName, &Bytes) -> Option<Bytes> + Send + Sync + 'static,
@@ -54,6 +55,11 @@ fn letters(text: &[u8]) -> String {
     format!("{HIDDEN}: {letters})")
 }
 
+/// Whether a text is hidden.
+pub(crate) fn is_hidden(text: &str) -> bool {
+    text.starts_with(HIDDEN)
+}
+
 fn hide_reason(reason: &mut String) {
     *reason = letters(fingerprint(reason).as_bytes());
 }
@@ -75,10 +81,13 @@ fn hide_progress(standing: &mut Standing) {
 }
 
 fn hide_headers(headers: &mut Headers) {
-    let shown = match headers.job() {
+    let mut shown = match headers.job() {
         Some(job) => Headers::new().with_job(job),
         None => Headers::new(),
     };
+    if let Some((queue, id)) = headers.parent() {
+        shown = shown.with(Headers::PARENT, format!("{queue}/{id}"));
+    }
     *headers = shown;
 }
 
@@ -96,9 +105,30 @@ impl Redaction {
     }
 
     fn hide_state(&self, queue: &QueueName, state: &mut Option<Bytes>) {
-        if let Some(state) = state {
-            self.hide_body(queue, state);
+        let Some(state) = state else { return };
+        match Steps::of(state) {
+            Ok(Some(steps)) => match self.hide_results(queue, steps) {
+                Ok(shown) => *state = shown,
+                Err(_) => self.hide_body(queue, state),
+            },
+            Ok(None) | Err(_) => self.hide_body(queue, state),
         }
+    }
+
+    /// The steps, with what is shown of their results.
+    fn hide_results(&self, queue: &QueueName, mut steps: Steps) -> Result<Bytes> {
+        let hide = |text: &mut String| {
+            let mut shown = Bytes::from(std::mem::take(text));
+            self.hide_body(queue, &mut shown);
+            *text = String::from_utf8_lossy(&shown).into_owned();
+        };
+        for step in &mut steps.steps {
+            if let StepRecord::Done(result) = &mut step.record {
+                hide(result);
+            }
+        }
+        steps.own.iter_mut().for_each(hide);
+        Json::write(&steps)
     }
 
     fn hide_peeked(&self, queue: &QueueName, peeked: &mut Peeked) {

@@ -10,7 +10,8 @@ use std::{
 };
 
 use queue_kit::{
-    Backoff, Failure, Headers, Leasing, LeasingExt, Reliable, ReliableConfig, TraceParent, Worker,
+    Backoff, Context, Failure, Headers, Leasing, LeasingExt, Reliable, ReliableConfig, TraceParent,
+    Worker,
 };
 use tokio::{
     runtime::Builder,
@@ -111,6 +112,54 @@ fn a_job_runs_in_a_span_that_knows_its_message_and_its_producers_trace() {
         assert!(phases.iter().all(|event| event.fields["queues"] == "jobs"));
         let phases: Vec<_> = phases.iter().map(|event| &*event.fields["phase"]).collect();
         assert_eq!(phases, ["Working", "Draining", "Ended"]);
+    });
+}
+
+/// A child has the trace of its parent, unless it has one of its own.
+#[test]
+fn a_child_of_a_job_runs_in_the_trace_of_its_parent() {
+    traced(async |recorder| {
+        let queues = queue_kit::connect("memory:").await.expect("connects");
+        let jobs: Reliable<u64> = queues.reliable("jobs").open().await.expect("opens");
+        let mails: Reliable<u64> = queues.reliable("mails").open().await.expect("opens");
+        push_traced(&jobs, 7).await;
+        jobs.push(&8).await.expect("pushes");
+        let children = mails.clone();
+        let parents = Worker::new(jobs.clone()).run_until(empty(&jobs), move |job, cx: Context| {
+            let mails = children.clone();
+            async move {
+                let spawned = cx.spawn("mails", &mails, [job]).await?;
+                let _ = cx.join(&spawned).await?;
+                Ok::<_, Failure>(())
+            }
+        });
+        let over = async {
+            empty(&jobs).await;
+            empty(&mails).await;
+        };
+        let mailing = Worker::new(mails.clone());
+        let mailing = mailing.run_until(over, |_, _| async { Ok::<_, Failure>(()) });
+        let (parents, mailing) = tokio::join!(parents, mailing);
+        drop((
+            parents.expect("sound settings"),
+            mailing.expect("sound settings"),
+        ));
+
+        let spans = recorder.spans("job");
+        let spans = spans.iter().map(|(_, span)| &span.fields);
+        let of_mails = spans.filter(|fields| fields["queue"] == "mails");
+        let mut traces: Vec<_> = of_mails
+            .map(|fields| {
+                (
+                    fields.get("trace_id").cloned(),
+                    fields.get("parent_id").cloned(),
+                )
+            })
+            .collect();
+        traces.sort();
+        let trace = "00000000000000000000000000000abc".to_owned();
+        let span = "0000000000000def".to_owned();
+        assert_eq!(traces, [(None, None), (Some(trace), Some(span))]);
     });
 }
 

@@ -1,6 +1,7 @@
 //! The findings about a queue.
 
 mod checks;
+mod families;
 mod leases;
 mod refusals;
 mod server;
@@ -149,6 +150,10 @@ pub enum Problem {
     LongLeases,
     /// Messages fail to decode.
     Undecodable,
+    /// A durable job waits while a child of it is dead, or is dead because a child is.
+    ChildDead,
+    /// Durable jobs wait for children in a queue that is paused, or that nobody serves.
+    ChildrenWait,
     /// Messages fail again and again.
     Failing,
     /// The server's clock went back.
@@ -169,7 +174,8 @@ pub enum Problem {
 
 /// Finds out why a queue stands still, or that it does not. Changes nothing, and reads a bounded amount: the
 /// first 10,000 groups, leases, delayed messages and dead letters. If there are more, a finding says so. If the queue
-/// seems to stand still, it looks twice, 300 ms apart.
+/// seems to stand still, it looks twice, 300 ms apart. Of the first 100 delayed messages and dead letters that are durable
+/// jobs it looks at the children, by up to 22 calls to up to four queues.
 ///
 /// # Errors
 ///
@@ -228,6 +234,7 @@ async fn look(
         .iter()
         .any(|finding| finding.problem == Problem::NoConsumer);
     findings.extend(refused(&view, nobody_leases));
+    findings.extend(families::all(backend, &view, reading.lists).await);
     let mut diagnosis = Diagnosis {
         queue: name,
         findings: Vec::new(),

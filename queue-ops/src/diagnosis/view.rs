@@ -6,7 +6,7 @@ use futures_util::future::join;
 use queue_core::{
     AnyQueue, Backend, Bytes, Counters, DeadLetter, ErrorKind, Facts, Group, GroupedQueue, Leasing,
     Listed, OperatorsList, Page, Paged, Peeked, Place, QueueConfig, QueueName, RefusalRecord,
-    Result, Timestamp, WorkerInfo, limits,
+    Result, Steps, Timestamp, WorkerInfo, limits,
 };
 
 use crate::{ShellCommand, words::duration_in_words as words};
@@ -16,6 +16,9 @@ use crate::{ShellCommand, words::duration_in_words as words};
 pub(super) const MOST: usize = 10_000;
 /// Groups of a page: each costs the server a few small commands.
 const GROUPS: usize = 500;
+
+/// Durable jobs of a place that are looked at.
+const JOBS: usize = 100;
 
 /// Ready messages that are read: those that came back are first.
 const FIRST: usize = 10;
@@ -90,6 +93,15 @@ async fn groups(queue: &dyn GroupedQueue, most: usize) -> Result<Sample<Group>> 
     Ok(sample)
 }
 
+/// Keeps the states of durable jobs, of the first ones alone: others are not looked at.
+fn keep_steps(state: &mut Option<Bytes>, kept: &mut usize) {
+    let is_kept = state.as_deref().is_some_and(Steps::are_in) && *kept < JOBS;
+    match is_kept {
+        true => *kept += 1,
+        false => *state = None,
+    }
+}
+
 /// Reads the messages of a place, without their bodies. A page of nothing costs a call as well.
 async fn peeked(
     queue: &dyn Leasing,
@@ -97,14 +109,17 @@ async fn peeked(
     count: u64,
     most: usize,
 ) -> Result<Sample<Peeked>> {
-    let (mut sample, mut seen) = (Sample::default(), BTreeSet::new());
+    let (mut sample, mut seen, mut jobs) = (Sample::default(), BTreeSet::new(), 0);
     let mut page = (count > 0).then(|| Page::first(limits::MAX_PAGE));
     while let Some(asked) = page {
         let Some(mut paged) = lacking(queue.peek(place, asked).await)? else {
             break;
         };
         let messages = paged.entries.iter_mut();
-        messages.for_each(|entry| entry.message.body = Bytes::new());
+        messages.for_each(|entry| {
+            entry.message.body = Bytes::new();
+            keep_steps(&mut entry.state, &mut jobs);
+        });
         page = sample.add(paged, (asked.limit, most), &mut seen, |entry| {
             entry.message.id
         });
@@ -114,14 +129,17 @@ async fn peeked(
 
 /// Reads the dead letters, without their bodies.
 async fn dead_letters(queue: &dyn Leasing, count: u64, most: usize) -> Result<Sample<DeadLetter>> {
-    let (mut sample, mut seen) = (Sample::default(), BTreeSet::new());
+    let (mut sample, mut seen, mut jobs) = (Sample::default(), BTreeSet::new(), 0);
     let mut page = (count > 0).then(|| Page::first(limits::MAX_PAGE));
     while let Some(asked) = page {
         let Some(mut paged) = lacking(queue.dead_letters(asked).await)? else {
             break;
         };
         let letters = paged.entries.iter_mut();
-        letters.for_each(|letter| letter.body = Bytes::new());
+        letters.for_each(|letter| {
+            letter.body = Bytes::new();
+            keep_steps(&mut letter.state, &mut jobs);
+        });
         page = sample.add(paged, (asked.limit, most), &mut seen, |letter| letter.id);
     }
     Ok(sample)
@@ -167,6 +185,15 @@ impl Lists {
             workers: workers.unwrap_or_default(),
             refusals: refusals.unwrap_or_default(),
         }
+    }
+
+    /// Whether a worker that registers, and lives, serves this queue.
+    pub(super) fn is_served(&self, queue: &QueueName) -> bool {
+        let mut live = self.workers.iter().filter(|worker| !worker.gone);
+        live.any(|worker| {
+            let mut queues = worker.record.queues.iter();
+            queues.any(|served| **served == *queue.as_str())
+        })
     }
 }
 

@@ -27,7 +27,7 @@ use super::{
     hex::Hex,
     show::Failed,
 };
-use crate::{groups::key_in_words, ids_of_failure, open::open_leasing};
+use crate::{cancel_family, groups::key_in_words, ids_of_failure, open::open_leasing};
 
 /// An action, as a form or as JSON.
 #[derive(Debug, Deserialize)]
@@ -189,6 +189,10 @@ impl Web {
             ("pause", None, _) => leasing.pause().await.map(|()| "paused".to_owned()),
             ("resume", None, _) => leasing.resume().await.map(|()| "resumed".to_owned()),
             ("cancel", Some(id), _) => Ok(format!("{:?}", leasing.cancel_one(id).await?)),
+            ("cancel_family", Some(id), _) => {
+                let cancelled = cancel_family(&*self.backend, queue.as_str(), id).await?;
+                Ok(cancelled.to_string().replace('\n', "; "))
+            }
             ("run", Some(id), _) => {
                 let moved = leasing.reschedule_one(id, Duration::ZERO).await?;
                 Ok(format!("{moved:?}"))

@@ -16,7 +16,7 @@ use super::{
     asked::{After, InQueue, OfMessage, ROWS, name},
     show::Failed,
 };
-use crate::{diagnose, group_as_json, open::open_leasing, open_grouped};
+use crate::{diagnose, family, found_as_json, group_as_json, open::open_leasing, open_grouped};
 
 pub(super) type Answer = Result<Json<Value>, (StatusCode, Json<Value>)>;
 
@@ -72,10 +72,10 @@ pub(super) async fn message(
     Path(OfMessage { queue, id }): Path<OfMessage>,
 ) -> Answer {
     let found = async {
-        open_leasing(&*web.backend, &name(&queue)?)
-            .await?
-            .find_one(id)
-            .await
+        let leasing = open_leasing(&*web.backend, &name(&queue)?).await?;
+        let found = leasing.find_one(id).await?;
+        let family = family(&*web.backend, &*leasing, id, &found).await;
+        Ok(found_as_json(&found, &family))
     };
     answer(found.await)
 }

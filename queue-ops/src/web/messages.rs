@@ -1,5 +1,7 @@
 //! The messages of a queue by place, and a single one.
 
+use std::time::Duration;
+
 use axum::extract::{Path, Query, State};
 use maud::{Markup, html};
 use queue_core::{Error, Found, LeasingExt, Place, Standing};
@@ -11,7 +13,9 @@ use super::{
     frame::Frame,
     show::{Failed, act, command, number, page, standing},
 };
-use crate::{duration_in_words as words, open::open_leasing, state_in_words};
+use crate::{
+    Family, StepState, duration_in_words as words, family, open::open_leasing, state_in_words,
+};
 
 pub(super) async fn place(
     State(web): State<Web>,
@@ -153,10 +157,9 @@ pub(super) async fn message(
     Path(OfMessage { queue, id }): Path<OfMessage>,
 ) -> Result<Markup, Failed> {
     let queue = name(&queue)?;
-    let found = open_leasing(&*web.backend, &queue)
-        .await?
-        .find_one(id)
-        .await?;
+    let leasing = open_leasing(&*web.backend, &queue).await?;
+    let found = leasing.find_one(id).await?;
+    let family = family(&*web.backend, &*leasing, id, &found).await;
     let (state, what_next) = state_of(&found);
     let id = id.to_string();
     let own = frame.to(&["queues", queue.as_str(), "messages", &id]);
@@ -164,7 +167,11 @@ pub(super) async fn message(
         p.text { strong { (state) } }
         @if let Found::Done(result) = &found { (body::on_page(result)) }
         p { (what_next) }
-        @if frame.acts() { @for (verb, what) in actions_on(&found) { (act(&own, verb, what, &[])) } }
+        @if frame.acts() {
+            @for (verb, what) in actions_on(&found) { (act(&own, verb, what, &[])) }
+            @if family.has_children() { (act(&own, "cancel_family", "Cancel it with its children", &[])) }
+        }
+        (family_on_page(&frame, &family))
     };
     Ok(page(
         &frame,
@@ -172,4 +179,39 @@ pub(super) async fn message(
         &command("show", &[queue.as_str(), &id]),
         &content,
     ))
+}
+
+/// The parent of a message, and its steps.
+fn family_on_page(frame: &Frame, family: &Family) -> Markup {
+    html! {
+        @if let Some(parent) = &family.parent {
+            @let to = frame.to(&["queues", &parent.queue, "messages", &parent.id.to_string()]);
+            p.text { "Child of " a href=(to) { (parent.queue) " #" (parent.id) } }
+        }
+        @if let Some(why) = &family.unread { div.finding.note { strong { "Its steps cannot be read: " (why) } } }
+        @if !family.steps.is_empty() {
+            h2 id="steps" { "Steps" }
+            div.scroll { table {
+                thead { tr { th scope="col" { "Step" } th scope="col" { "After the push" } th scope="col" { "What" } } }
+                tbody { @for step in &family.steps { tr {
+                    td.text { (step.name) }
+                    td { (words(Duration::from_millis(step.after_ms))) }
+                    td.text { (step_on_page(frame, &step.state)) }
+                } } }
+            } }
+        }
+    }
+}
+
+fn step_on_page(frame: &Frame, state: &StepState) -> Markup {
+    let StepState::Children(children) = state else {
+        return html! { (state) };
+    };
+    html! {
+        @if let Some(count) = children.count.filter(|count| *count > 0) {
+            progress value=(children.ended) max=(count) { (children.ended) " of " (count) }
+            " "
+        }
+        a href=(frame.to(&["queues", &children.queue])) { (children) }
+    }
 }

@@ -3,6 +3,7 @@
 #![cfg(all(unix, feature = "cli"))]
 
 mod dead;
+mod families;
 mod groups;
 mod many;
 mod output;

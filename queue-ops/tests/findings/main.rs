@@ -1,6 +1,7 @@
 //! Each finding, from both sides of its thresholds and beside other findings, in virtual time.
 
 mod beside;
+mod families;
 mod handlers;
 mod rates;
 mod samples;

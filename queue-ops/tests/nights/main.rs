@@ -3,6 +3,8 @@
 
 #![cfg(unix)]
 
+#[cfg(feature = "cli")]
+mod families;
 mod in_memory;
 #[cfg(feature = "cli")]
 mod on_redis;

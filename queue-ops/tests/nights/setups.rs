@@ -15,7 +15,7 @@ pub(crate) struct Night {
 }
 
 /// The nights of the queue `orders`. The caller waits until what is ready has been ready for long.
-pub(crate) const NIGHTS: [Night; 18] = [
+pub(crate) const NIGHTS: [Night; 20] = [
     Night {
         name: "paused",
         line: "paused; 7 ready wait",
@@ -102,6 +102,16 @@ pub(crate) const NIGHTS: [Night; 18] = [
         remedy: None,
     },
     Night {
+        name: "a child is dead",
+        line: "#1 waits for children in `mails`, and the child #1 is dead: 'buried: no address'",
+        remedy: Some("qk dead revive mails 1"),
+    },
+    Night {
+        name: "children of nobody",
+        line: "#1 waits for children in `mails`: 3 ready, no live consumer; the oldest waits for …",
+        remedy: Some("qk why mails"),
+    },
+    Night {
         name: "well",
         line: "nothing is wrong: …",
         remedy: None,
@@ -134,6 +144,8 @@ pub(crate) async fn make(queues: &Queues, night: &str) -> Keep {
         "a limit held by the dead" => a_limit_held_by_the_dead(queues).await,
         "a job kills its process" => a_job_kills_its_process(queues).await,
         "handlers block" => handlers_block(queues).await,
+        "a child is dead" => a_child_is_dead(queues).await,
+        "children of nobody" => drop(waiting_job(queues).await),
         "well" => return well(queues).await,
         other => panic!("no night {other}"),
     }
@@ -375,6 +387,40 @@ pub(crate) async fn register_at(queues: &Queues, queue: &str, process: u32, beat
     });
     let record = serde_json::from_value(record).unwrap();
     registered.await.unwrap().beat(&record).await.unwrap();
+}
+
+/// A durable job that waits for three children, which nobody has handled.
+pub(crate) async fn waiting_job(queues: &Queues) -> (Reliable<u64>, Reliable<u64>) {
+    let name = QueueName::new("mails").unwrap();
+    let removed = queues.backend().remove(&name, Removal::EvenIfLeased);
+    removed.await.unwrap();
+    let mails = queues.reliable("mails").open::<u64>().await.unwrap();
+    let orders = queues.reliable("orders").open::<u64>().await.unwrap();
+    orders.push(&1).await.unwrap();
+    let held = orders.queue().receive_one(HOUR, Duration::ZERO).await;
+    let held = held.unwrap().unwrap();
+    let mut record = ChildrenRecord::new("mails", held.receipt.token.get());
+    record.waits = 1;
+    for mail in 1..=3 {
+        let parent = format!("orders/{}", held.id());
+        let push = Push::new(mail.to_string()).with_header(Headers::PARENT, parent);
+        record.add(mails.queue().push_one(push).await.unwrap().id().unwrap());
+    }
+    let mut steps = Steps::default();
+    steps.set("charge", 2, StepRecord::Done("7".to_owned()));
+    steps.set("mails", 5, StepRecord::Children(record));
+    let state = Json::write(&steps).unwrap();
+    let defer = Settlement::defer(held.receipt, HOUR).with_state(state);
+    let settled = orders.queue().settle_one(defer).await.unwrap();
+    assert_eq!(settled, Settled::Done);
+    (orders, mails)
+}
+
+async fn a_child_is_dead(queues: &Queues) {
+    let (_, mails) = waiting_job(queues).await;
+    let held = leased_by(&**mails.queue(), 1, HOUR).await;
+    let bury = Settlement::bury(held[0].receipt, "no address");
+    assert_eq!(mails.queue().settle_one(bury).await.unwrap(), Settled::Dead);
 }
 
 /// Leases as many as there may be, for this process.

@@ -6,6 +6,7 @@ mod adding;
 mod asking;
 mod bodies;
 mod doors;
+mod families;
 mod filter;
 mod large;
 mod links;

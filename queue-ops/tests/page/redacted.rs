@@ -4,7 +4,8 @@ use std::{sync::Arc, time::Duration};
 
 use queue_core::{
     Backend, Bytes, Extension, Group, GroupedConfig, GroupedQueue, GroupedQueueExt, Json,
-    KeptResult, Leasing, LeasingExt, OnDeath, Page, Place, Push, Queues, Settlement,
+    KeptResult, Leasing, LeasingExt, OnDeath, Page, Place, Push, Queues, Settlement, StepRecord,
+    Steps,
 };
 use queue_memory::MemoryBackend;
 
@@ -42,7 +43,7 @@ async fn with_secrets(queues: &Queues) -> Arc<dyn GroupedQueue> {
         .expect("leases");
     let mut next = || held.remove(0).receipt;
     let retry = Settlement::retry_because(next(), HOUR, secret("retry")).with_state(SECRET);
-    let dead = Settlement::bury(next(), secret("burial")).with_state(SECRET);
+    let dead = Settlement::bury(next(), secret("burial")).with_state(steps());
     let result = KeptResult::new(SECRET, HOUR);
     let done = Settlement::ack_with(next(), result);
     queue.settle(&[retry, dead, done]).await.expect("settles");
@@ -51,6 +52,14 @@ async fn with_secrets(queues: &Queues) -> Arc<dyn GroupedQueue> {
         .with_state(SECRET);
     queue.extend(&[progress], HOUR).await.expect("extends");
     queue
+}
+
+/// The state of a durable job, with a secret as the result of its step and in its own state.
+fn steps() -> Bytes {
+    let mut steps = Steps::default();
+    steps.set("charge", 1, StepRecord::Done(format!("{SECRET:?}")));
+    steps.own = Some(SECRET.to_owned());
+    Json::write(&steps).expect("it is JSON")
 }
 
 /// The paths of all pages, and of the same as JSON.

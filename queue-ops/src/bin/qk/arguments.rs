@@ -103,6 +103,9 @@ pub(crate) enum Command {
         /// The ids of messages.
         #[arg(required = true)]
         ids: Vec<MessageId>,
+        /// Takes the undelivered children of durable jobs out, too, and theirs.
+        #[arg(long)]
+        family: bool,
     },
     /// Makes delayed messages due now: retries and defers that wait, and messages that were pushed with a due time.
     Run(Run),

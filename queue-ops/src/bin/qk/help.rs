@@ -75,7 +75,7 @@ const HELP: &[Help] = &[
     ),
     help(
         "cancel",
-        &["qk cancel orders 7 8"],
+        &["qk cancel orders 7 8", "qk cancel orders 7 --family"],
         "if one of them could not be cancelled",
     ),
     help(

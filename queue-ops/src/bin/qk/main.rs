@@ -174,7 +174,10 @@ async fn run_on(shared: Arc<dyn Backend>, arguments: &Arguments, output: &Output
         }
         Command::Show { queue, id } => messages::show(backend, queue, *id, output).await,
         Command::Push(push) => messages::push(backend, push, output).await,
-        Command::Cancel { queue, ids } => messages::cancel(backend, queue, ids).await,
+        Command::Cancel { queue, ids, family } => match family {
+            true => messages::cancel_families(backend, queue, ids, output).await,
+            false => messages::cancel(backend, queue, ids).await,
+        },
         Command::Run(run) => messages::run(backend, run).await,
         Command::Release(chosen) => messages::release(backend, chosen, output).await,
         Command::Ack(chosen) => messages::ack(backend, chosen, output).await,

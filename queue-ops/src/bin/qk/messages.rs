@@ -8,7 +8,7 @@ use queue_core::{
     sanitized,
 };
 use queue_ops::{
-    ShellCommand, counted, duration_in_words as words, standing_in_words, state_in_words,
+    Family, ShellCommand, counted, duration_in_words as words, standing_in_words, state_in_words,
 };
 use serde_json::{Value, json};
 
@@ -104,7 +104,16 @@ pub(crate) async fn show(
 ) -> Outcome {
     let leasing = open_leasing(backend, queue).await?;
     let found = leasing.find_one(id).await?;
-    output.show(&found, || match &found {
+    let family = queue_ops::family(backend, &*leasing, id, &found).await;
+    let value = queue_ops::found_as_json(&found, &family);
+    output.show(&value, || {
+        format!("{}{}", in_words(&found), family_in_words(&family))
+    })?;
+    Ok(End::Well)
+}
+
+fn in_words(found: &Found) -> String {
+    match found {
         Found::Present {
             attempts,
             age,
@@ -145,8 +154,30 @@ pub(crate) async fn show(
         Found::Done(result) => format!("done: {}", body(result)),
         Found::Gone => "gone: acked, cancelled or dropped, and no result is kept".to_owned(),
         Found::NeverWas => "never was: no message of this queue had this id".to_owned(),
-    })?;
-    Ok(End::Well)
+    }
+}
+
+/// The parent, and the steps, on lines of their own.
+fn family_in_words(family: &Family) -> String {
+    let mut text = String::new();
+    if let Some(parent) = &family.parent {
+        text.push_str(&format!("\n{parent}"));
+    }
+    if !family.steps.is_empty() {
+        let rows = family.steps.iter().map(|step| {
+            vec![
+                one_line(&step.name),
+                words(Duration::from_millis(step.after_ms)),
+                step.state.to_string(),
+            ]
+        });
+        let rows: Vec<Vec<String>> = rows.collect();
+        text.push_str(&format!("\n{}", table(&["STEP", "AFTER", "WHAT"], &rows)));
+    }
+    if let Some(why) = &family.unread {
+        text.push_str(&format!("\nits steps cannot be read: {}", sanitized(why)));
+    }
+    text
 }
 
 pub(crate) async fn push(backend: &dyn Backend, push: &Push, output: &Output) -> Outcome {
@@ -208,6 +239,21 @@ pub(crate) async fn cancel(backend: &dyn Backend, queue: &str, ids: &[MessageId]
         }
     }
     Ok(well)
+}
+
+pub(crate) async fn cancel_families(
+    backend: &dyn Backend,
+    queue: &str,
+    ids: &[MessageId],
+    output: &Output,
+) -> Outcome {
+    let mut is_whole = true;
+    for id in ids {
+        let cancelled = queue_ops::cancel_family(backend, queue, *id).await?;
+        is_whole &= cancelled.is_whole();
+        output.show(&cancelled, || cancelled.to_string())?;
+    }
+    Ok(End::all(is_whole))
 }
 
 pub(crate) async fn run(backend: &dyn Backend, run: &Run) -> Outcome {

@@ -12,8 +12,9 @@ use std::{
 use clap::Parser;
 use proptest::{collection::vec, prelude::*};
 use queue_core::{
-    Bytes, GroupedConfig, GroupedQueueExt, Holder, LeasingExt, Push, QueueConfig, QueueName,
-    Queues, ReliableConfig, is_unprintable,
+    Bytes, ChildrenRecord, GroupedConfig, GroupedQueueExt, Holder, Json, Leasing, LeasingExt,
+    MessageId, Push, QueueConfig, QueueName, Queues, ReliableConfig, Settlement, StepRecord, Steps,
+    is_unprintable,
 };
 use queue_memory::MemoryBackend;
 use queue_ops::{Diagnosis, Problem, ShellCommand, config_finding, diagnose, schedule_findings};
@@ -21,7 +22,7 @@ use queue_schedule::{Periodic, Scheduler, Schedules as Stored};
 use tokio::time::sleep;
 
 use crate::{
-    arguments::{Arguments, Chosen, Command, Rule, Schedules},
+    arguments::{Arguments, Chosen, Command, Dead, Rule, Schedules},
     output::Output,
     without_login,
 };
@@ -266,6 +267,42 @@ fn a_command_about_a_setting_names_queue_and_settings() {
             let set: Vec<String> = set.iter().map(ToString::to_string).collect();
             assert_eq!((&*queue, set.join(" ")), (QUEUE, settings.to_owned()));
         }
+        other => panic!("{other:?}"),
+    }
+}
+
+/// The way out of a dead child, in another queue than the one that is asked about.
+#[test]
+fn a_command_about_a_child_names_its_queue_and_the_child() {
+    let shell = Shell::new("children");
+    let diagnosis = run(async {
+        let queues = Queues::new(MemoryBackend::new());
+        let orders = queues.reliable("orders").open::<u64>().await.unwrap();
+        let children = queues.reliable(QUEUE).open::<u64>().await.unwrap();
+        let (orders, children) = (orders.queue(), children.queue());
+        let mut record = ChildrenRecord::new(QUEUE, 1);
+        record.waits = 1;
+        record.add(children.push_one("1").await.unwrap().id().unwrap());
+        let held = children.receive_one(HOUR, Duration::ZERO).await.unwrap();
+        let bury = Settlement::bury(held.unwrap().receipt, "'; touch F; echo '");
+        children.settle(&[bury]).await.unwrap();
+        let mut steps = Steps::default();
+        steps.set("a", 1, StepRecord::Children(record));
+        orders.push_one("1").await.unwrap().id().unwrap();
+        let held = orders.receive_one(HOUR, Duration::ZERO).await.unwrap();
+        let defer = Settlement::defer(held.unwrap().receipt, HOUR);
+        let defer = defer.with_state(Json::write(&steps).unwrap());
+        orders.settle(&[defer]).await.unwrap();
+        diagnose(&**queues.backend(), "orders").await.unwrap()
+    });
+    let line = command(diagnosis, Problem::ChildDead).unwrap();
+    match shell.paste(&line) {
+        Command::Dead {
+            command: Dead::Revive { choice, .. },
+        } => assert_eq!(
+            (&*choice.queue, &choice.ids[..]),
+            (QUEUE, &[MessageId::new(1)][..])
+        ),
         other => panic!("{other:?}"),
     }
 }
