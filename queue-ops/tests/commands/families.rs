@@ -51,10 +51,10 @@ async fn a_durable_job_is_shown_with_its_steps_and_a_child_with_its_parent() {
     assert_eq!(
         lines[1..],
         [
-            "STEP          AFTER  WHAT",
-            "charge  [2J   12 ms  done, result of 1 byte",
-            "cool off      12 ms  asleep for 9 h 59 min more",
-            "mails         4.2 s  children in `mails`: 2 of 4 ended, 1 dead",
+            "STEP         AFTER  WHAT",
+            "charge  [2J  12 ms  done, result of 1 byte",
+            "cool off     12 ms  asleep for 9 h 59 min more",
+            "mails        4.2 s  children in `mails`: 2 of 4 ended, 1 dead",
         ],
         "{said:?}"
     );
