@@ -140,10 +140,7 @@ fn a_child_of_a_job_runs_in_the_trace_of_its_parent() {
         let mailing = Worker::new(mails.clone());
         let mailing = mailing.run_until(over, |_, _| async { Ok::<_, Failure>(()) });
         let (parents, mailing) = tokio::join!(parents, mailing);
-        drop((
-            parents.expect("sound settings"),
-            mailing.expect("sound settings"),
-        ));
+        assert!(parents.is_ok() && mailing.is_ok(), "sound settings");
 
         let spans = recorder.spans("job");
         let spans = spans.iter().map(|(_, span)| &span.fields);
