@@ -94,6 +94,7 @@ mod event;
 mod events;
 #[cfg(feature = "tracing")]
 mod failures;
+mod families;
 mod guard;
 mod handler;
 mod handler_result;
@@ -144,11 +145,9 @@ pub use self::{
     context::Context,
     control::Control,
     counts::Counts,
-    durable::{
-        Batch, BatchReport, Chain, Children, FailedChild, Joined, OnFailure, StepName, batches,
-        chains,
-    },
+    durable::{Batch, BatchReport, Chain, Children, Joined, OnFailure, StepName, batches, chains},
     event::Phase,
+    families::FailedChild,
     health::{Health, Trouble},
     job_type::JobSettings,
     layer::{HandlerLayer, Next},

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use queue_core::Leasing;
 use tokio::sync::watch;
 
-use super::durable::WaitingParents;
+use super::families::WaitingParents;
 
 /// One queue of a worker, as its handlers see it.
 #[derive(Debug)]

@@ -8,7 +8,7 @@ use tokio::time::Instant;
 
 use super::{
     context::{Context, LeaseExtender},
-    durable::WaitingParents,
+    families::WaitingParents,
     lease::Lease,
     queue_scope::QueueScope,
     stop::Stop,

@@ -5,6 +5,7 @@
 //! the order with `queue-core`. It shares only the types of the answers, so that the checks can compare them. Time is
 //! an argument, and no call waits.
 
+mod bucket;
 mod cancel;
 mod entry;
 mod find;

@@ -3,35 +3,10 @@
 use queue_core::LeaseRate;
 
 use super::{
-    LeasingModel, limits,
+    LeasingModel,
+    bucket::{Bucket, most, per},
     turns::{Name, Turns},
 };
-
-/// The used part of a group's bucket, at a time. Each delivery takes `per` from a bucket, and each ms gives `most` back.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) struct Bucket {
-    used: u64,
-    at: u64,
-}
-
-fn most(rate: LeaseRate) -> u64 {
-    u64::from(rate.most)
-}
-
-fn per(rate: LeaseRate) -> u64 {
-    limits::millis(rate.per)
-}
-
-impl Bucket {
-    fn used(self, rate: LeaseRate, now: u64) -> u64 {
-        let back = now.saturating_sub(self.at).saturating_mul(most(rate));
-        self.used.saturating_sub(back)
-    }
-
-    fn is_full(self, rate: LeaseRate, now: u64) -> bool {
-        self.at + self.used.div_ceil(most(rate)) <= now
-    }
-}
 
 impl Turns {
     /// A group's rate: that of its rule, or else that of all groups.

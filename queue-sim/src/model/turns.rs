@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use bytes::Bytes;
 use queue_core::LeaseRate;
 
-use super::{entry::ModelEntry, rates::Bucket};
+use super::{bucket::Bucket, entry::ModelEntry};
 
 /// Groups in the order in which they are shown: the shortest key first, then by its bytes.
 pub(super) type Name = (usize, Bytes);

@@ -4,6 +4,8 @@ use std::{fmt, sync::Arc};
 
 use queue_core::{Leasing, MessageId};
 
+use crate::families::FailedChild;
+
 /// The children that a step of a job pushed, by [`Context::spawn`](crate::Context::spawn).
 #[derive(Clone)]
 #[must_use = "the children run whatever happens to the parent: join them to wait for their ends"]
@@ -89,14 +91,4 @@ impl Joined {
     pub fn failed(&self) -> &[FailedChild] {
         &self.failed
     }
-}
-
-/// A child that is among the dead letters.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct FailedChild {
-    /// Its id.
-    pub id: MessageId,
-    /// Why it died.
-    pub reason: String,
 }

@@ -6,13 +6,11 @@ use queue_core::{ChildrenRecord, Error, JobResult, MessageId, StepRecord, limits
 use serde::de::DeserializeOwned;
 use tokio::time::Instant;
 
-use super::{
-    Children, Joined,
-    journal::another,
-    look::{Look, look, results},
-    parents::Waiting,
+use super::{Children, Joined, journal::another};
+use crate::{
+    Context, Failure,
+    families::{Look, Waiting, look, results},
 };
-use crate::{Context, Failure};
 
 /// The longest time until a waiting job looks at its children again.
 const LONGEST: Duration = Duration::from_secs(60);

@@ -44,9 +44,9 @@ use self::{
 use super::{
     Control, Health, Report,
     control::Steering,
-    durable::WaitingParents,
     event::{Event, Phase},
     events::Events,
+    families::WaitingParents,
     queue_scope::QueueScope,
     rate::Limiter,
     settings::WorkerSettings,

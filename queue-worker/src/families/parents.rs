@@ -40,14 +40,14 @@ struct Watch {
 }
 
 /// A job to wake, and the children that it waits for.
-pub(super) struct Waiting {
-    pub(super) parent: (Arc<dyn Leasing>, MessageId),
-    pub(super) children: Arc<dyn Leasing>,
-    pub(super) record: ChildrenRecord,
+pub(crate) struct Waiting {
+    pub(crate) parent: (Arc<dyn Leasing>, MessageId),
+    pub(crate) children: Arc<dyn Leasing>,
+    pub(crate) record: ChildrenRecord,
     /// Whether the first dead child wakes the job.
-    pub(super) wakes_at_death: bool,
+    pub(crate) wakes_at_death: bool,
     /// The time at which the job comes back by itself.
-    pub(super) until: Instant,
+    pub(crate) until: Instant,
 }
 
 impl WaitingParents {
@@ -59,7 +59,7 @@ impl WaitingParents {
     }
 
     /// Watches over the children of a job, in place of an earlier watch.
-    pub(super) fn watch(&self, waiting: Waiting) {
+    pub(crate) fn watch(&self, waiting: Waiting) {
         let id = waiting.parent.1;
         let mut watches = self.watches.lock().unwrap_or_else(PoisonError::into_inner);
         watches.retain(|_, watch| !watch.is_over.load(Ordering::Relaxed));

@@ -4,27 +4,35 @@ use std::{future::poll_fn, pin::Pin, task::Poll};
 
 use queue_core::{ChildrenRecord, Found, JobResult, Leasing, MessageId, Result, limits};
 
-use super::FailedChild;
-
 /// Finds that are under way at once, after the first one.
 const AT_ONCE: usize = 8;
 
 /// The most dead children that a look names.
 const MOST_NAMED: usize = 100;
 
+/// A child that is among the dead letters.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct FailedChild {
+    /// Its id.
+    pub id: MessageId,
+    /// Why it died.
+    pub reason: String,
+}
+
 /// The findings of one look.
 #[derive(Debug, Default)]
-pub(super) struct Look {
+pub(crate) struct Look {
     /// The first child that has not ended.
-    pub(super) waits_for: Option<MessageId>,
+    pub(crate) waits_for: Option<MessageId>,
     /// How many dead children it saw, and the first of them.
-    pub(super) dead: u64,
-    pub(super) failed: Vec<FailedChild>,
+    pub(crate) dead: u64,
+    pub(crate) failed: Vec<FailedChild>,
 }
 
 /// Looks at the children that are not known to have ended, in the order of the push, and notes in `record` which are done
 /// or gone. Without `all` it stops soon after the first child that has not ended.
-pub(super) async fn look(
+pub(crate) async fn look(
     queue: &dyn Leasing,
     record: &mut ChildrenRecord,
     all: bool,
@@ -118,7 +126,7 @@ async fn at_once<F: Future<Output: Send> + Send>(calls: impl Iterator<Item = F>)
 }
 
 /// The results of these children, in their order.
-pub(super) async fn results<R: serde::de::DeserializeOwned>(
+pub(crate) async fn results<R: serde::de::DeserializeOwned>(
     queue: &dyn Leasing,
     ids: &[MessageId],
 ) -> Result<Vec<JobResult<R>>> {
