@@ -540,7 +540,7 @@ pub(crate) struct Rule {
     /// The most messages of the group under leases. In loose order only.
     #[arg(long)]
     pub(crate) at_once: Option<u32>,
-    /// The messages of the group that are handed out in a time, as <messages>/<ms>: `10/1000`.
+    /// The messages of the group that are handed out in a time, messages and milliseconds: `10/1000`.
     #[arg(long, value_parser = rate)]
     pub(crate) rate: Option<LeaseRate>,
     /// The time until the rule ends.
