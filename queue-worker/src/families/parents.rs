@@ -22,6 +22,10 @@ const MOST: usize = 1_000;
 /// The pause after a failed call.
 const AFTER_FAILURE: Duration = Duration::from_millis(250);
 
+/// How long an end without a kept result, of which no hint comes, may go unnoticed: a quarter of the time since the last
+/// end that was noticed, within these bounds.
+const UNNOTICED: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(1));
+
 /// The pause between two tries to wake a parent that is not put back yet.
 const BETWEEN_WAKES: Duration = Duration::from_millis(20);
 
@@ -84,8 +88,9 @@ impl WaitingParents {
 
 impl Waiting {
     async fn wake_in_time(mut self) {
+        let mut last_end = Instant::now();
         while Instant::now() < self.until {
-            match self.is_over().await {
+            match self.is_over(&mut last_end).await {
                 Ok(true) => return self.wake().await,
                 Ok(false) => {}
                 Err(_) => tokio::time::sleep(AFTER_FAILURE).await,
@@ -94,8 +99,9 @@ impl Waiting {
     }
 
     /// Looks at the children, and waits for the end of one.
-    async fn is_over(&mut self) -> Result<bool> {
+    async fn is_over(&mut self, last_end: &mut Instant) -> Result<bool> {
         let queue = &*self.children;
+        let known = self.record.ended_count();
         let seen = look(queue, &mut self.record, self.wakes_at_death).await?;
         let Some(waits_for) = seen.waits_for else {
             return Ok(true);
@@ -103,12 +109,17 @@ impl Waiting {
         if self.wakes_at_death && seen.dead > 0 {
             return Ok(true);
         }
+        if self.record.ended_count() > known {
+            *last_end = Instant::now();
+        }
         // Many children end between two looks.
         let left = self.record.count() - self.record.ended_count();
         let pause = Duration::from_micros(left.saturating_mul(10));
         tokio::time::sleep(pause.clamp(Duration::from_millis(1), AFTER_FAILURE)).await;
         let longest = self.until.saturating_duration_since(Instant::now());
-        queue.wait_for_end(waits_for, longest).await?;
+        let unnoticed = (last_end.elapsed() / 4).clamp(UNNOTICED.0, UNNOTICED.1);
+        let wait = longest.min(unnoticed);
+        queue.wait_for_end(waits_for, wait).await?;
         Ok(false)
     }
 
