@@ -202,7 +202,7 @@ impl Batch {
         }
         let header = Json::write(&report)?;
         let header = String::from_utf8_lossy(&header).into_owned();
-        let _ = spawn_all(cx, queues, "then", &self.then, Some(header)).await?;
+        let _ = spawn_all(cx, queues, "then", &self.then, Some(&header)).await?;
         Ok(Output(report))
     }
 }
@@ -225,12 +225,12 @@ async fn spawn_all(
     queues: &Queues,
     step: &str,
     members: &[Members],
-    report: Option<String>,
+    report: Option<&str>,
 ) -> std::result::Result<Vec<Children>, Failure> {
     let mut spawned = Vec::with_capacity(members.len());
     for (number, members) in members.iter().enumerate() {
         let name = StepName::from((step, number));
-        spawned.push(spawn(cx, queues, &name, members, report.as_deref()).await?);
+        spawned.push(spawn(cx, queues, &name, members, report).await?);
     }
     Ok(spawned)
 }

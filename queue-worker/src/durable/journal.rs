@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use queue_core::{Error, ErrorKind, StepRecord, limits};
 
-use crate::{Context, Failure};
+use crate::{Context, Failure, job_state::JobState};
 
-/// The pause between two tries to store a result while the backend fails for the moment.
+/// The shortest pause between two tries of a call while the backend fails for the moment.
 const PAUSE: Duration = Duration::from_millis(200);
 
 impl Context {
@@ -18,17 +18,13 @@ impl Context {
                     "the step {name:?} began twice in one run: give each its own name, in a loop as ({name:?}, i)"
                 )));
             }
-            let steps = state.steps().map_err(unreadable)?;
-            Ok(steps.get(name).map(|step| step.record.clone()))
+            record_in(state, name)
         })
     }
 
     /// The record of a step that began in this run or before.
     pub(super) fn known(&self, name: &str) -> Result<Option<StepRecord>, Failure> {
-        self.lease().with_state(|state| {
-            let steps = state.steps().map_err(unreadable)?;
-            Ok(steps.get(name).map(|step| step.record.clone()))
-        })
+        self.lease().with_state(|state| record_in(state, name))
     }
 
     /// Sets what is known of a step, for the next call that stores the state.
@@ -48,13 +44,23 @@ impl Context {
         loop {
             match self.store_state().await {
                 Err(error) if error.is_transient() && error.kind() != ErrorKind::LeaseLost => {
-                    let pause = error.retry_after().unwrap_or_default().max(PAUSE);
-                    tokio::time::sleep(pause).await;
+                    pause_after(&error).await;
                 }
                 stored => return stored,
             }
         }
     }
+}
+
+/// The record of a step in the state.
+fn record_in(state: &mut JobState, name: &str) -> Result<Option<StepRecord>, Failure> {
+    let steps = state.steps().map_err(unreadable)?;
+    Ok(steps.get(name).map(|step| step.record.clone()))
+}
+
+/// Waits before a call is tried again that failed for the moment.
+pub(super) async fn pause_after(error: &Error) {
+    tokio::time::sleep(error.retry_after().unwrap_or_default().max(PAUSE)).await;
 }
 
 /// The failure of a step whose result does not fit into the state: a further attempt would repeat its effect.

@@ -9,7 +9,7 @@ use queue_core::{
 
 use super::{
     Children, StepName,
-    journal::{another, too_large},
+    journal::{another, pause_after, too_large},
 };
 use crate::{Context, Failure};
 
@@ -21,9 +21,6 @@ const SLACK: Duration = Duration::from_secs(60 * 60);
 
 /// How long a job waits for room in a full queue of its children.
 const FULL: Duration = Duration::from_secs(1);
-
-/// The pause between two tries to push while the backend fails for the moment.
-const PAUSE: Duration = Duration::from_millis(200);
 
 impl Context {
     /// Pushes children of this job to a queue, each once, however often the job is attempted (W3). A later attempt gets
@@ -197,8 +194,7 @@ impl Context {
                     if self.lease().is_lost() {
                         return Err(Error::lease_lost(self.receipt()).into());
                     }
-                    let pause = error.retry_after().unwrap_or_default().max(PAUSE);
-                    tokio::time::sleep(pause).await;
+                    pause_after(&error).await;
                 }
                 Err(error) => return Err(error.into()),
             }
