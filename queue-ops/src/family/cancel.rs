@@ -24,7 +24,7 @@ const MOST: u64 = 1_000_000;
 /// Ids that a sentence names.
 const NAMED: usize = 5;
 
-/// What became of a family that was cancelled, by queue.
+/// The fate of a cancelled family, by queue.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 #[non_exhaustive]
 #[must_use = "some members may be left"]
@@ -33,7 +33,7 @@ pub struct CancelledFamily {
     pub queues: Vec<CancelledIn>,
 }
 
-/// What became of the members of a family in one queue.
+/// The fate of the members of a family in one queue.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 #[non_exhaustive]
 pub struct CancelledIn {

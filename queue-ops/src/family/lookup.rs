@@ -48,7 +48,7 @@ pub(super) const fn state_size(found: &Found) -> usize {
     }
 }
 
-/// Those of the wanted messages that are among the first `most` entries of a listing. A published strategy may have no
+/// The wanted messages that are among the first `most` entries of a listing. A published strategy may have no
 /// such listing: then none.
 pub(super) async fn look_up(
     queue: &dyn Leasing,

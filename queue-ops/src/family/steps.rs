@@ -1,4 +1,4 @@
-//! What a durable job remembers of its steps, and whose child a message is.
+//! The steps that a durable job remembers, and the parent of a message.
 
 use std::{fmt, time::Duration};
 
@@ -56,12 +56,12 @@ pub struct StepSeen {
     pub name: String,
     /// When it ended, or was begun if it has not: in milliseconds since the push of the job.
     pub after_ms: u64,
-    /// What is known of it.
+    /// Its result, or how far it is.
     #[serde(flatten)]
     pub state: StepState,
 }
 
-/// What is known of a step.
+/// The result of a step, or how far it is.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
@@ -175,7 +175,7 @@ pub async fn family(
     family
 }
 
-/// What became of a message, and its family, as one JSON value: `{"present": {…, "parent": {…}, "steps": […]}}`.
+/// The fate of a message, and its family, as one JSON value: `{"present": {…, "parent": {…}, "steps": […]}}`.
 pub fn found_as_json(found: &Found, family: &Family) -> Value {
     let (mut value, family) = (json!(found), json!(family));
     let inner = value.as_object_mut().and_then(|of| of.values_mut().next());
