@@ -29,6 +29,18 @@ async fn children() -> Reliable<u64> {
     queues.reliable("children").open().await.unwrap()
 }
 
+/// A handler of parents that push children to this queue.
+fn with<Q, F>(
+    queue: &Q,
+    handle: impl Fn(Q, Context) -> F + Send + Sync + 'static,
+) -> impl Fn(u64, Context) -> F + Send + Sync + 'static
+where
+    Q: Clone + Send + Sync + 'static,
+{
+    let queue = queue.clone();
+    move |_, cx| handle(queue.clone(), cx)
+}
+
 /// Handles children until the queue has ended `count` of them: those that `fails` names die.
 async fn serve(children: &Reliable<u64>, count: u64, fails: fn(u64) -> bool) {
     let over = async {
@@ -192,22 +204,16 @@ async fn a_parent_waits_without_a_slot_and_comes_back_at_the_last_end() {
     let environment = Environment::holding(1).await;
     let children = children().await;
     let begin = Instant::now();
-    let parent = {
-        let children = children.clone();
-        move |_: u64, cx: Context| {
-            let children = children.clone();
-            async move {
-                let spawned = cx.spawn("children", &children, 0..300_u64).await?;
-                assert_eq!(spawned.len(), 300);
-                let joined = cx.join(&spawned).await?;
-                assert_eq!((joined.done(), joined.gone(), joined.dead()), (300, 0, 0));
-                let results = cx.results::<u64>(&spawned).await?;
-                assert_eq!(results[7], JobResult::Done(14));
-                assert_eq!(cx.attempt(), 1);
-                Ok::<_, Failure>(())
-            }
-        }
-    };
+    let parent = with(&children, |children, cx| async move {
+        let spawned = cx.spawn("children", &children, 0..300_u64).await?;
+        assert_eq!(spawned.len(), 300);
+        let joined = cx.join(&spawned).await?;
+        assert_eq!((joined.done(), joined.gone(), joined.dead()), (300, 0, 0));
+        let results = cx.results::<u64>(&spawned).await?;
+        assert_eq!(results[7], JobResult::Done(14));
+        assert_eq!(cx.attempt(), 1);
+        Ok::<_, Failure>(())
+    });
     let work = environment.work_off(environment.worker(), parent);
     let (report, ()) = tokio::join!(work, serve(&children, 300, |_| false));
     assert_eq!(report.counts.acked, 1);
@@ -224,20 +230,14 @@ pub(crate) fn a_dead_child_ends_for_its_parent_and_is_named() {
     runtime().block_on(async {
         let environment = Environment::holding(1).await;
         let children = children().await;
-        let parent = {
-            let children = children.clone();
-            move |_: u64, cx: Context| {
-                let children = children.clone();
-                async move {
-                    let spawned = cx.spawn("children", &children, 0..9_u64).await?;
-                    let joined = cx.join(&spawned).await?;
-                    assert_eq!((joined.done(), joined.dead()), (8, 1));
-                    assert_eq!(joined.failed()[0].id, spawned.ids()[3]);
-                    assert!(joined.failed()[0].reason.contains("broken"));
-                    Ok::<_, Failure>(())
-                }
-            }
-        };
+        let parent = with(&children, |children, cx| async move {
+            let spawned = cx.spawn("children", &children, 0..9_u64).await?;
+            let joined = cx.join(&spawned).await?;
+            assert_eq!((joined.done(), joined.dead()), (8, 1));
+            assert_eq!(joined.failed()[0].id, spawned.ids()[3]);
+            assert!(joined.failed()[0].reason.contains("broken"));
+            Ok::<_, Failure>(())
+        });
         let work = environment.work_off(environment.worker(), parent);
         let both = async { tokio::join!(work, serve(&children, 9, |child| child == 3)).0 };
         let report = tokio::time::timeout(100 * SECOND, both)
@@ -256,18 +256,12 @@ fn a_dead_child_is_an_end() {
 async fn join_all_fails_at_a_dead_child_and_passes_once_it_is_revived() {
     let environment = Environment::holding(1).await;
     let children = children().await;
-    let parent = {
-        let children = children.clone();
-        move |_: u64, cx: Context| {
-            let children = children.clone();
-            async move {
-                let spawned = cx.spawn("children", &children, 0..9_u64).await?;
-                let joined = cx.join_all(&spawned).await?;
-                assert_eq!((joined.done(), joined.dead(), cx.attempt()), (9, 0, 2));
-                Ok::<_, Failure>(())
-            }
-        }
-    };
+    let parent = with(&children, |children, cx| async move {
+        let spawned = cx.spawn("children", &children, 0..9_u64).await?;
+        let joined = cx.join_all(&spawned).await?;
+        assert_eq!((joined.done(), joined.dead(), cx.attempt()), (9, 0, 2));
+        Ok::<_, Failure>(())
+    });
     let worker = environment.worker().retry(Backoff::fixed(HOUR));
     let work = environment.work_off(worker, parent);
     let revive = async {
@@ -289,19 +283,13 @@ async fn join_all_fails_at_a_dead_child_and_passes_once_it_is_revived() {
 async fn others_are_cancelled_if_asked() {
     let environment = Environment::holding(1).await;
     let children = children().await;
-    let parent = {
-        let children = children.clone();
-        move |_: u64, cx: Context| {
-            let children = children.clone();
-            async move {
-                let spawned = cx.spawn("children", &children, 0..200_u64).await?;
-                let joined = cx.join(&spawned.cancel_others_on_failure()).await?;
-                assert_eq!(joined.dead(), 1);
-                assert!(joined.gone() > 100, "{joined:?}");
-                Ok::<_, Failure>(())
-            }
-        }
-    };
+    let parent = with(&children, |children, cx| async move {
+        let spawned = cx.spawn("children", &children, 0..200_u64).await?;
+        let joined = cx.join(&spawned.cancel_others_on_failure()).await?;
+        assert_eq!(joined.dead(), 1);
+        assert!(joined.gone() > 100, "{joined:?}");
+        Ok::<_, Failure>(())
+    });
     let work = environment.work_off(environment.worker(), parent);
     let (report, ()) = tokio::join!(work, serve(&children, 200, |child| child == 3));
     assert_eq!(report.counts.acked, 1);
@@ -313,17 +301,11 @@ async fn a_full_queue_of_children_defers_the_parent_and_each_child_is_pushed_onc
     let environment = Environment::holding(1).await;
     let queues = Queues::new(MemoryBackend::new());
     let children: Bounded<u64> = queues.bounded("children", 200).open().await.unwrap();
-    let parent = {
-        let children = children.clone();
-        move |_: u64, cx: Context| {
-            let children = children.clone();
-            async move {
-                let spawned = cx.spawn("children", &children, 0..300_u64).await?;
-                assert_eq!(spawned.len(), 300);
-                Ok::<_, Failure>(())
-            }
-        }
-    };
+    let parent = with(&children, |children, cx| async move {
+        let spawned = cx.spawn("children", &children, 0..300_u64).await?;
+        assert_eq!(spawned.len(), 300);
+        Ok::<_, Failure>(())
+    });
     let work = environment.work_off(environment.worker(), parent);
     let drain = async {
         sleep(5 * SECOND).await;
@@ -462,18 +444,12 @@ async fn a_family_may_live_in_partitions() {
     let orders: Reliable<u64> = queues.reliable("orders").open().await.unwrap();
     let children: Reliable<u64> = queues.reliable("children").open().await.unwrap();
     orders.push_all(&[1, 2, 3]).await.unwrap();
-    let parent = {
-        let children = children.clone();
-        move |_: u64, cx: Context| {
-            let children = children.clone();
-            async move {
-                let spawned = cx.spawn("children", &children, 0..200_u64).await?;
-                let joined = cx.join(&spawned).await?;
-                assert_eq!((joined.done(), joined.dead()), (199, 1));
-                Ok::<_, Failure>(())
-            }
-        }
-    };
+    let parent = with(&children, |children, cx| async move {
+        let spawned = cx.spawn("children", &children, 0..200_u64).await?;
+        let joined = cx.join(&spawned).await?;
+        assert_eq!((joined.done(), joined.dead()), (199, 1));
+        Ok::<_, Failure>(())
+    });
     let empty = async {
         while orders.queue().depth().await.unwrap().occupied() > 0 {
             sleep(10 * MILLI).await;
