@@ -4,6 +4,7 @@ use std::{
     collections::{BTreeMap, BTreeSet},
     fmt,
     future::{Future, poll_fn},
+    mem,
     panic::{AssertUnwindSafe, catch_unwind},
     pin::pin,
     sync::Arc,
@@ -11,6 +12,10 @@ use std::{
     time::Duration,
 };
 
+use futures_util::{
+    future::{BoxFuture, FutureExt},
+    stream::{self, StreamExt},
+};
 use queue_core::{Error, ErrorKind, Job, Json, MessageId, Push, Result, Timestamp, limits};
 use serde::Serialize;
 
@@ -18,7 +23,7 @@ use super::{
     Missed, Periodic, Schedules, Slot,
     calendar::{Calendar, Rule},
     record::{ClaimedSlot, Definition, Record, State},
-    register::Versioned,
+    register::{Versioned, View, Write},
     target::Target,
 };
 
@@ -28,6 +33,8 @@ const AHEAD: Duration = Duration::from_secs(24 * 60 * 60);
 const LATE: u64 = 60_000;
 /// The pause after an error.
 const PAUSE: Duration = Duration::from_secs(1);
+/// How many schedules take their steps at a time.
+const AT_ONCE: usize = 128;
 /// The most runs that operators asked for, in one step.
 const MOST_ASKED: usize = 16;
 
@@ -42,6 +49,8 @@ type OnError = Arc<dyn Fn(&str, &Error) + Send + Sync>;
 pub struct Scheduler {
     schedules: Schedules,
     served: BTreeMap<String, ServedSchedule>,
+    /// The records as they were read last.
+    view: View,
     poll: Duration,
     on_error: Option<OnError>,
 }
@@ -73,6 +82,7 @@ impl Scheduler {
         Self {
             schedules: schedules.clone(),
             served: BTreeMap::new(),
+            view: View::default(),
             poll: Duration::from_secs(5),
             on_error: None,
         }
@@ -143,7 +153,9 @@ impl Scheduler {
         make: impl Fn(&Slot) -> Result<Push> + Send + Sync + 'static,
     ) -> Result<()> {
         let definition = self.check(&periodic, queue).await?;
-        self.schedules.redefine(&periodic.name, &definition).await?;
+        self.view.forget_after(self.poll);
+        let (schedules, view) = (&self.schedules, &mut self.view);
+        schedules.redefine(view, &periodic.name, &definition).await?;
         self.serve(periodic, definition, Arc::new(make));
         Ok(())
     }
@@ -162,7 +174,9 @@ impl Scheduler {
         make: impl Fn(&Slot) -> Result<Push> + Send + Sync + 'static,
     ) -> Result<()> {
         let definition = self.check(&periodic, queue).await?;
-        match self.schedules.define(&periodic.name, &definition).await? {
+        self.view.forget_after(self.poll);
+        let (schedules, view) = (&self.schedules, &mut self.view);
+        match schedules.define(view, &periodic.name, &definition).await? {
             Ok(()) => {}
             Err(stored) => {
                 return Err(self
@@ -225,14 +239,16 @@ impl Scheduler {
 
     async fn work(&mut self) {
         let mut is_down = false;
+        let mut view = mem::take(&mut self.view);
         loop {
-            let pause = match self.schedules.register.read().await {
-                Ok(records) => {
+            view.forget_after(self.poll);
+            let pause = match self.pass(&mut view).await {
+                Ok(pause) => {
                     is_down = false;
-                    self.look(records).await
+                    pause
                 }
                 Err(error) => {
-                    if !std::mem::replace(&mut is_down, true) {
+                    if !mem::replace(&mut is_down, true) {
                         report(self.on_error.as_ref(), "", &error);
                     }
                     PAUSE.min(self.poll)
@@ -242,33 +258,82 @@ impl Scheduler {
         }
     }
 
-    /// Does what is to do for each schedule. Returns the time until there may be more.
-    async fn look(&mut self, mut records: BTreeMap<String, Versioned>) -> Duration {
+    /// Does what is to do for each schedule, for many at a time. Returns the time until there may be more.
+    ///
+    /// # Errors
+    ///
+    /// Errors of reading the records. An error of one schedule is reported, and concerns no other.
+    async fn pass(&mut self, view: &mut View) -> Result<Duration> {
+        view.catch_up(&self.schedules.register).await?;
+        let now = self.schedules.backend.now().await?;
         let mut pause = self.poll;
-        for (name, served) in &mut self.served {
-            let Some(read) = records.remove(name) else {
-                continue;
-            };
-            let report = |error: &Error| report(self.on_error.as_ref(), name, error);
-            let version = About::Version(read.version);
-            match served.step(&self.schedules, name, read, &report).await {
-                Ok(longest) => {
-                    served.reported.clear();
-                    pause = pause.min(longest.unwrap_or(Duration::MAX));
+        let (mut names, mut writes, mut ended) = (Vec::new(), Vec::new(), Vec::new());
+        for (name, step) in self.step_all(view, now).await {
+            match step {
+                Ok(Step::Write(write)) => {
+                    names.push(name);
+                    writes.push(write);
                 }
-                Err((about, error)) => {
-                    // The queue may be another one by now.
-                    served.target = None;
-                    let is_new = served.reported.insert(about.map_or(version, About::Slot));
-                    planted!(ErrorsAreRepeated => is_new = true);
-                    if is_new {
-                        report(&error);
-                    }
-                    pause = pause.min(PAUSE);
-                }
+                Ok(Step::Wait(time)) => ended.push((name, Ok(time))),
+                Err(failed) => ended.push((name, Err(failed))),
             }
         }
-        pause
+        let written = self.schedules.register.write_all(view, writes).await;
+        let written = written.into_iter().map(|written| match written {
+            Ok(_) => Ok(Some(Duration::ZERO)),
+            Err(error) => Err((None, error)),
+        });
+        ended.extend(names.into_iter().zip(written));
+        for (name, ended) in ended {
+            let longest = match ended {
+                Ok(longest) => longest.unwrap_or(Duration::MAX),
+                Err(_) => PAUSE,
+            };
+            pause = pause.min(longest);
+            self.note(&name, view, ended.err());
+        }
+        Ok(pause)
+    }
+
+    /// One step of each schedule.
+    async fn step_all(
+        &mut self,
+        view: &View,
+        now: Timestamp,
+    ) -> Vec<(String, Result<Step, (Option<ClaimedSlot>, Error)>)> {
+        let (schedules, on_error) = (&self.schedules, self.on_error.as_ref());
+        let mut steps: Vec<BoxFuture<'_, _>> = Vec::new();
+        for (name, served) in &mut self.served {
+            let Some(read) = view.records().get(name) else {
+                continue;
+            };
+            let report = move |error: &Error| report(on_error, name, error);
+            let step = async move {
+                let step = served.step(schedules, name, read, now, &report).await;
+                (name.clone(), step)
+            };
+            steps.push(step.boxed());
+        }
+        stream::iter(steps).buffered(AT_ONCE).collect().await
+    }
+
+    /// Reports the error of a schedule's step, unless it was reported before; or notes that there is none.
+    fn note(&mut self, name: &str, view: &View, failed: Option<(Option<ClaimedSlot>, Error)>) {
+        let Some(served) = self.served.get_mut(name) else {
+            return;
+        };
+        let Some((about, error)) = failed else {
+            return served.reported.clear();
+        };
+        // The queue may be another one by now.
+        served.target = None;
+        let version = view.records().get(name).map_or(0, |read| read.version);
+        let about = about.map_or(About::Version(version), About::Slot);
+        let is_new = served.reported.insert(about);
+        planted!(ErrorsAreRepeated => is_new = true);
+        if is_new {
+            report(self.on_error.as_ref(), name, &error);
+        }
     }
 }
 
@@ -301,6 +366,14 @@ fn pushed(record: &Record, last: Option<MessageId>) -> Record {
     }
 }
 
+/// What one step of a schedule leads to.
+enum Step {
+    /// A version of its record that has to be written.
+    Write(Write),
+    /// Nothing for this time; for none, nothing until its record changes.
+    Wait(Option<Duration>),
+}
+
 /// The next step of a schedule.
 enum Next {
     /// Claim these slots.
@@ -312,7 +385,7 @@ enum Next {
 }
 
 impl ServedSchedule {
-    /// One step. Returns the time until the next one; none if only a change of the record leads to one.
+    /// One step, at this time of the backend.
     ///
     /// # Errors
     ///
@@ -321,13 +394,14 @@ impl ServedSchedule {
         &mut self,
         schedules: &Schedules,
         name: &str,
-        read: Versioned,
+        read: &Versioned,
+        now: Timestamp,
         report: &(dyn Fn(&Error) + Sync),
-    ) -> Result<Option<Duration>, (Option<ClaimedSlot>, Error)> {
+    ) -> Result<Step, (Option<ClaimedSlot>, Error)> {
         let of_record = |error| (None, error);
         if read.is_changing() {
-            schedules.complete(name, &read).await.map_err(of_record)?;
-            return Ok(Some(Duration::ZERO));
+            schedules.complete(name, read).await.map_err(of_record)?;
+            return Ok(Step::Wait(Some(Duration::ZERO)));
         }
         let record = read
             .record
@@ -336,12 +410,11 @@ impl ServedSchedule {
         // Another program has changed or removed it: this one no longer knows how to make its messages.
         let is_own = record.definition.is_of_program(&self.definition);
         if !is_own || record.state == State::Removed {
-            return Ok(None);
+            return Ok(Step::Wait(None));
         }
         self.follow(record.definition.present_rule())
             .map_err(of_record)?;
         let next = if record.claims.is_empty() {
-            let now = schedules.backend.now().await.map_err(of_record)?;
             match self.next(record, now) {
                 Next::Claim(claims) => {
                     let asked = claims.iter().any(|slot| slot.asked);
@@ -353,8 +426,11 @@ impl ServedSchedule {
                         claimed
                     }
                 }
-                Next::At(time) => return Ok(Some(time.since(now).max(Duration::from_millis(1)))),
-                Next::Nothing => return Ok(None),
+                Next::At(time) => {
+                    let wait = time.since(now).max(Duration::from_millis(1));
+                    return Ok(Step::Wait(Some(wait)));
+                }
+                Next::Nothing => return Ok(Step::Wait(None)),
             }
         } else {
             let mut last = record.last;
@@ -372,9 +448,8 @@ impl ServedSchedule {
             }
             pushed(record, last.filter(|_| self.definition.unless_running))
         };
-        let written = schedules.register.write(name, Some(&read), &next).await;
-        written.map_err(of_record)?;
-        Ok(Some(Duration::ZERO))
+        let write = Write::of(name, Some(read), &next).map_err(of_record)?;
+        Ok(Step::Write(write))
     }
 
     /// Takes the rule that the schedule has at present.

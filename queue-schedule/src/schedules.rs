@@ -11,7 +11,7 @@ use super::{
     Periodic,
     calendar::Calendar,
     record::{Change, ClaimedSlot, Definition, Record, State},
-    register::{Register, Versioned, Written, unsure},
+    register::{Register, Versioned, View, Written, unsure},
     target::{Target, Voided},
 };
 
@@ -129,8 +129,9 @@ impl Schedules {
     /// come.
     pub async fn run_now(&self, name: &str) -> Result<bool> {
         let now = self.backend.now().await?.as_millis();
+        let mut view = View::default();
         loop {
-            let Some(read) = self.find(name).await? else {
+            let Some(read) = self.find(&mut view, name).await? else {
                 return Ok(false);
             };
             let mut record = read.record.clone()?;
@@ -138,7 +139,8 @@ impl Schedules {
             planted!(RunsShareAKey => at = now);
             record.last_asked = at;
             record.asked.push(at);
-            match self.register.write(name, Some(&read), &record).await? {
+            let register = &self.register;
+            match register.write(&mut view, name, Some(&read), &record).await? {
                 Written::Own => return Ok(true),
                 // It may be the record of another call, which has asked for its own run.
                 Written::Perhaps => return Err(unsure(name)),
@@ -159,9 +161,10 @@ impl Schedules {
     ///
     /// The errors of [`disable`](Self::disable), and `Codec` if its record cannot be read.
     pub async fn edit(&self, rule: &Periodic) -> Result<bool> {
+        let mut view = View::default();
         // An edit that was perhaps written leaves nothing to change.
         loop {
-            let Some(read) = self.find(&rule.name).await? else {
+            let Some(read) = self.find(&mut view, &rule.name).await? else {
                 return Ok(false);
             };
             let record = read.record.clone()?;
@@ -172,7 +175,8 @@ impl Schedules {
             }
             let state = record.state;
             let change = Change { definition, state };
-            if self.change(&rule.name, &read, record, change).await? == Written::Own {
+            let changed = self.change(&mut view, &rule.name, &read, record, change);
+            if changed.await? == Written::Own {
                 return Ok(true);
             }
         }
@@ -181,8 +185,9 @@ impl Schedules {
     async fn set(&self, name: &str, state: State) -> Result<bool> {
         // A removal that was perhaps written leaves nothing to find.
         let mut was_there = false;
+        let mut view = View::default();
         loop {
-            let Some(read) = self.find(name).await? else {
+            let Some(read) = self.find(&mut view, name).await? else {
                 return Ok(was_there);
             };
             let refused = state == State::Enabled;
@@ -194,7 +199,8 @@ impl Schedules {
             };
             let definition = record.definition.clone();
             let change = Change { definition, state };
-            match self.change(name, &read, record, change).await? {
+            let changed = self.change(&mut view, name, &read, record, change);
+            match changed.await? {
                 Written::Own => return Ok(true),
                 Written::Perhaps => was_there = true,
                 Written::No => {}
@@ -203,10 +209,10 @@ impl Schedules {
     }
 
     /// The record of this name. Completes a change of it that has begun.
-    async fn current(&self, name: &str) -> Result<Option<Versioned>> {
+    async fn current(&self, view: &mut View, name: &str) -> Result<Option<Versioned>> {
         loop {
-            let read = self.register.read().await?.remove(name);
-            match read {
+            view.catch_up(&self.register).await?;
+            match view.records().get(name).cloned() {
                 Some(read) if read.is_changing() => self.complete(name, &read).await?,
                 read => return Ok(read),
             }
@@ -214,23 +220,25 @@ impl Schedules {
     }
 
     /// The schedule, unless it was removed.
-    async fn find(&self, name: &str) -> Result<Option<Versioned>> {
+    async fn find(&self, view: &mut View, name: &str) -> Result<Option<Versioned>> {
         let is_removed = |record: &Record| record.state == State::Removed;
-        let read = self.current(name).await?;
+        let read = self.current(view, name).await?;
         Ok(read.filter(|read| !read.record.as_ref().is_ok_and(is_removed)))
     }
 
     /// Stores a schedule if there is none, and returns whether its definition is the stored one.
     pub(crate) async fn define(
         &self,
+        view: &mut View,
         name: &str,
         definition: &Definition,
     ) -> Result<Result<(), Definition>> {
         loop {
-            let Some(read) = self.current(name).await? else {
+            let Some(read) = self.current(view, name).await? else {
                 let now = self.backend.now().await?;
                 let record = Record::new(definition.clone(), now);
-                if self.register.write(name, None, &record).await? == Written::Own {
+                let written = self.register.write(view, name, None, &record);
+                if written.await? == Written::Own {
                     return Ok(Ok(()));
                 }
                 continue;
@@ -241,7 +249,8 @@ impl Schedules {
                     definition: definition.clone(),
                     state: State::Enabled,
                 };
-                if self.change(name, &read, record, change).await? == Written::Own {
+                let changed = self.change(view, name, &read, record, change);
+                if changed.await? == Written::Own {
                     return Ok(Ok(()));
                 }
             } else if record.definition.is_of_program(definition) {
@@ -253,11 +262,16 @@ impl Schedules {
     }
 
     /// Replaces the definition of a schedule, whatever it is.
-    pub(crate) async fn redefine(&self, name: &str, definition: &Definition) -> Result<()> {
+    pub(crate) async fn redefine(
+        &self,
+        view: &mut View,
+        name: &str,
+        definition: &Definition,
+    ) -> Result<()> {
         loop {
-            let read = self.find(name).await?;
+            let read = self.find(view, name).await?;
             let (read, record, state) = match read.map(|read| (read.record.clone(), read)) {
-                None => match self.define(name, definition).await? {
+                None => match self.define(view, name, definition).await? {
                     Ok(()) => return Ok(()),
                     Err(_other) => continue,
                 },
@@ -274,7 +288,8 @@ impl Schedules {
                 definition: definition.clone(),
                 state,
             };
-            if self.change(name, &read, record, change).await? == Written::Own {
+            let changed = self.change(view, name, &read, record, change);
+            if changed.await? == Written::Own {
                 return Ok(());
             }
         }
@@ -283,18 +298,20 @@ impl Schedules {
     /// Begins a change of this record and completes it. A change that was perhaps written can be repeated.
     async fn change(
         &self,
+        view: &mut View,
         name: &str,
         read: &Versioned,
         mut record: Record,
         change: Change,
     ) -> Result<Written> {
         record.change = Some(change);
-        let written = self.register.write(name, Some(read), &record).await?;
+        let written = self.register.write(view, name, Some(read), &record);
+        let written = written.await?;
         if written != Written::Own {
             return Ok(written);
         }
         // Others may complete it first.
-        let completed = self.current(name).await;
+        let completed = self.current(view, name).await;
         completed.map_err(|error| error.with_outcome(Outcome::Unknown))?;
         Ok(Written::Own)
     }
@@ -361,7 +378,8 @@ impl Schedules {
             change: None,
         };
         // If another was first, it has completed the same change.
-        self.register.write(name, Some(read), &changed).await?;
+        let view = &mut View::default();
+        self.register.write(view, name, Some(read), &changed).await?;
         // Until here they have shown to others, who complete the same change, that the runs were not pushed.
         if let Some(target) = &target {
             target.cancel(&markers).await;

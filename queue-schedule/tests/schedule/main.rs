@@ -1,6 +1,7 @@
 //! Periodic jobs in virtual time, on queues in memory: a test for each rule.
 
 mod calendars;
+mod costs;
 mod edits;
 mod environment;
 mod isolation;
