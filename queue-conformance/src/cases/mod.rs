@@ -323,6 +323,7 @@ macro_rules! __cases {
                 waiting_moves_nothing,
                 waiting_for_a_message_brings_it_or_a_hint,
                 waiting_for_a_message_takes_none_out_of_turn (Whole),
+                l8_a_dropped_handle_that_waited_holds_up_no_message,
                 waiting_for_a_message_of_a_paused_queue_brings_none,
             }
             lines {

@@ -209,6 +209,15 @@ impl<'h> Stage<'h> {
         ))
     }
 
+    /// Another handle to the queue that [`leasing`](Self::leasing) opened, for calls that move no message.
+    pub(crate) async fn another_leasing(&self) -> Arc<dyn Leasing> {
+        let opened = self.backend.open(&name(QUEUE), &self.config(|_| {})).await;
+        opened
+            .expect("opens")
+            .leasing()
+            .expect("a kind that leases")
+    }
+
     fn config(&self, set: impl FnOnce(&mut LeasingConfig)) -> QueueConfig {
         let mut config = QueueConfig::of(self.kind(), AMPLE);
         if let Some(leasing) = config.leasing_mut() {

@@ -209,6 +209,11 @@ impl Handle {
         self.max_attempts
     }
 
+    /// The configuration that every call carries.
+    pub(crate) fn config(&self) -> &str {
+        &self.config
+    }
+
     /// Names the queue in an error of this handle.
     pub(crate) fn name(&self, error: Error) -> Error {
         error.with_queue(&self.name)

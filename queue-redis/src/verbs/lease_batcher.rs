@@ -5,14 +5,13 @@ mod tests;
 
 use std::{
     sync::{
-        Arc, Weak,
+        Arc,
         atomic::{AtomicBool, Ordering},
     },
     time::Duration,
 };
 
 use async_trait::async_trait;
-use bytes::Bytes;
 use futures_util::future;
 use queue_core::{Disposition, Error, Holder, Leased, Result, Settled, Settlement, limits};
 use redis_link::batching::{BatchLimit, Batcher, SMALL, SendBatch, is_for_one_caller};
@@ -22,7 +21,6 @@ use super::{
     BATCH,
     settle_and_lease::{LeaseCall, SettleAndLease, SettledAndLeased},
 };
-use crate::waiting::ReleaseUnwanted;
 
 /// Sends the `settle_and_lease` requests of one queue, each in its own call or several in one.
 ///
@@ -68,20 +66,6 @@ impl LeaseBatcher {
             }
             // Boxed, so that the futures of the other callers are small.
             None => Box::pin(self.verb().send_direct(request)).await,
-        }
-    }
-
-    /// The queue that releases messages which were handed over to callers that are gone.
-    pub(super) fn releasing(&self) -> Weak<dyn ReleaseUnwanted> {
-        let batcher: Weak<Batcher<SettleAndLease>> = Arc::downgrade(&self.batcher);
-        batcher
-    }
-}
-
-impl ReleaseUnwanted for Batcher<SettleAndLease> {
-    fn release_unwanted(&self, handed: Bytes) {
-        if let Some(delivery) = self.sender().handed_over(handed, Duration::ZERO) {
-            self.give_back(vec![Ok((Vec::new(), Leased::of(vec![delivery])))]);
         }
     }
 }

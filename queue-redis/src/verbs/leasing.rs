@@ -172,7 +172,7 @@ impl<K: LeasingKind> Leasing for Queue<K> {
         timeout: Duration,
     ) -> Result<Leased> {
         let millis = self.checked(limits::lease_millis(lease_time))?;
-        let terms = HandoffTerms::new(millis, holder.as_ref(), self.leases.releasing());
+        let terms = HandoffTerms::new(millis, holder.as_ref(), self.leases.verb().releaser());
         let handed = self.handle.arrivals.wait(timeout, Some(terms)).await?;
         let lease = Duration::from_millis(millis);
         let delivery = handed.and_then(|handed| self.leases.verb().handed_over(handed, lease));

@@ -22,6 +22,7 @@ use crate::{
     queue::Handle,
     reply::Reply,
     script::Script,
+    waiting::ReleaseUnwanted,
 };
 
 /// The number that a reply has in place of the time until the next change, if messages were leased.
@@ -77,6 +78,7 @@ pub(crate) struct SettleAndLease {
     batch_leases: BatchLeases,
     /// The stored number of attempts, by the last reply that brought messages; before it, by the handle's configuration.
     max_attempts: AtomicU32,
+    releaser: Arc<Releaser>,
 }
 
 impl SettleAndLease {
@@ -88,7 +90,19 @@ impl SettleAndLease {
             head,
             batch_leases: BatchLeases::default(),
             max_attempts: AtomicU32::new(handle.max_attempts()),
+            releaser: Arc::new(Releaser {
+                script,
+                head,
+                keys: handle.keys().without_results().to_vec(),
+                config: handle.config().to_owned(),
+            }),
         }
+    }
+
+    /// Releases messages that were handed over to callers that are gone.
+    pub(super) fn releaser(&self) -> Arc<dyn ReleaseUnwanted> {
+        let releaser: Arc<Releaser> = Arc::clone(&self.releaser);
+        releaser
     }
 
     pub(super) fn handle(&self) -> &Handle {
@@ -243,6 +257,28 @@ impl SettleAndLease {
         let missing = leased.filter(|(frame, _)| frame.content.is_apart());
         let receipts = missing.map(|(frame, token)| Receipt::new(frame.id, Token::new(token)));
         self.handle.check_leased(receipts).await
+    }
+}
+
+/// Releases messages that were handed over to callers that are gone, over a connection of whoever calls it.
+#[derive(Debug)]
+struct Releaser {
+    script: &'static Script,
+    head: usize,
+    /// With those of dedup marks and of times to live, which end with a message: a release may end one (L17).
+    keys: Vec<String>,
+    config: String,
+}
+
+impl ReleaseUnwanted for Releaser {
+    fn release(&self, mut handed: Bytes, now: &str) -> Option<ScriptCall> {
+        let token = Token::new(frame::token(&mut handed)?);
+        let id = Frame::read(handed, self.head)?.id;
+        let release = Settlement::release(Receipt::new(id, token));
+        let call = ScriptCall::new(self.script, &self.keys, now).with(&self.config);
+        // No lease: of no messages, for no time, for nobody, and of no batch.
+        let call = call.with(0).with(0).with("").with(0);
+        Some(call.with(&settlement_argument(&release)[..]))
     }
 }
 

@@ -8,6 +8,7 @@ use std::sync::{
 
 use bytes::Bytes;
 use queue_testing::interleave::{JoinHandle, block_on, sampled, spawn, step};
+use redis_link::ScriptCall;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 use super::{
@@ -80,6 +81,13 @@ impl FakeServer {
         self.arm(1);
     }
 
+    /// A released message is ready again.
+    fn release(&self) {
+        step();
+        self.ready.fetch_add(1, SeqCst);
+        self.arm(1);
+    }
+
     /// Takes a message if there is one, and notifies the next consumer if messages are left.
     fn take(&self) -> bool {
         step();
@@ -94,12 +102,13 @@ impl FakeServer {
     }
 }
 
-/// A released message is ready again.
-impl ReleaseUnwanted for FakeServer {
-    fn release_unwanted(&self, _handed: Bytes) {
-        step();
-        self.ready.fetch_add(1, SeqCst);
-        self.arm(1);
+/// A queue whose messages the task releases itself.
+#[derive(Debug)]
+struct FakeQueue;
+
+impl ReleaseUnwanted for FakeQueue {
+    fn release(&self, _handed: Bytes, _now: &str) -> Option<ScriptCall> {
+        None
     }
 }
 
@@ -139,18 +148,18 @@ impl Scene {
 
     /// A consumer that takes one message, and waits while there is none.
     fn consumer(&self) -> JoinHandle<()> {
-        self.consumer_by(|_| None)
+        self.consumer_by(|| None)
     }
 
     /// A consumer that takes one message, and waits with a handoff request while there is none.
     fn consumer_by_terms(&self) -> JoinHandle<()> {
-        self.consumer_by(|server| Some(terms(server)))
+        self.consumer_by(|| Some(terms()))
     }
 
-    fn consumer_by(&self, terms: fn(&Arc<FakeServer>) -> Option<HandoffTerms>) -> JoinHandle<()> {
+    fn consumer_by(&self, terms: fn() -> Option<HandoffTerms>) -> JoinHandle<()> {
         self.thread(move |registry, server| {
             while !server.take() {
-                let mut place = registry.join(&MARKER, terms(server), None);
+                let mut place = registry.join(&MARKER, terms(), None);
                 if let Wake::HandedOver(_) = block_on(place.woken()) {
                     return;
                 }
@@ -183,11 +192,10 @@ fn leaves<const N: usize>(left: usize, threads: fn(&Scene) -> [JoinHandle<()>; N
     });
 }
 
-fn terms(server: &Arc<FakeServer>) -> HandoffTerms {
-    let queue: std::sync::Weak<FakeServer> = Arc::downgrade(server);
+fn terms() -> HandoffTerms {
     HandoffTerms {
         text: "30".into(),
-        queue,
+        queue: Arc::new(FakeQueue),
     }
 }
 
@@ -213,6 +221,7 @@ async fn watch(registry: &WaiterRegistry, server: &FakeServer, mut said: Unbound
         for request in registry.requests(usize::MAX) {
             match request {
                 ServerRequest::Forward { changes, .. } => server.arm(changes),
+                ServerRequest::Release(_) => server.release(),
                 ServerRequest::Register { waiting, terms, .. } => {
                     let changes = server.join(waiting, &terms);
                     step();
@@ -311,8 +320,8 @@ fn a_hint_waiter_and_a_message_waiter_get_one_each() {
 #[test]
 fn a_dropped_waiter_loses_no_message() {
     leaves(0, |scene| {
-        let dropped = scene.thread(|registry, server| {
-            let place = registry.join(&MARKER, Some(terms(server)), None);
+        let dropped = scene.thread(|registry, _| {
+            let place = registry.join(&MARKER, Some(terms()), None);
             step();
             drop(place);
         });
@@ -324,10 +333,10 @@ fn a_dropped_waiter_loses_no_message() {
 fn a_leaving_waiter_keeps_its_message_or_another_gets_it() {
     leaves(0, |scene| {
         let leaver = scene.thread(|registry, server| {
-            let mut place = registry.join(&MARKER, Some(terms(server)), None);
+            let mut place = registry.join(&MARKER, Some(terms()), None);
             step();
             if place.leave().is_some() {
-                server.release_unwanted(Bytes::new());
+                server.release();
             }
         });
         [leaver, scene.consumer_by_terms(), scene.producer(1)]

@@ -4,7 +4,7 @@
 //! - A change wakes the caller that has waited longest at its marker. If no caller here waits, the server notifies
 //!   another process.
 //! - A handed-over message goes to a caller that waited for it when it was leased. If there is none, the message goes
-//!   back to its queue, which releases it.
+//!   back: the node's task releases it, also if no handle to its queue is left.
 //! - A caller that leaves ([`Ticket`]) forwards a change that it has not noticed, and gives back a message. If only it
 //!   knows of a later change, another caller is notified.
 
@@ -13,7 +13,7 @@ mod tests;
 
 use std::{
     collections::{BTreeMap, VecDeque},
-    sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
 
@@ -25,7 +25,7 @@ use tokio::{
 };
 
 use super::{
-    caller::{HandedOver, HandoffTerms, ReleaseUnwanted, WaitingCaller, Wake},
+    caller::{HandedOver, HandoffTerms, ReleaseUnwanted, Unwanted, WaitingCaller, Wake},
     registration::Registration,
 };
 
@@ -48,6 +48,8 @@ pub(super) enum ServerRequest {
     },
     /// No caller here can use `changes` changes: notify other processes.
     Forward { marker: Bytes, changes: usize },
+    /// No caller here can use this message: release it.
+    Release(Unwanted),
 }
 
 /// The waiting callers by their markers, in the order of arrival; the requests to the server; and the changes for which
@@ -73,6 +75,8 @@ pub(super) struct State {
     to_register: VecDeque<Bytes>,
     /// Changes that no caller here can use.
     unclaimed: BTreeMap<Bytes, usize>,
+    /// Messages that no caller here can use.
+    unwanted: Vec<Unwanted>,
     /// Changes that only this process knows of.
     pub(super) known: BTreeMap<Bytes, KnownChange>,
     next_ticket: u64,
@@ -97,8 +101,8 @@ struct Marker {
     /// By their tickets' numbers, so in the order of arrival.
     waiting: BTreeMap<u64, WaitingCaller>,
     registration: Registration,
-    /// The last queue here that a message may be handed over to; it releases messages whose callers are gone.
-    releasing: Option<Weak<dyn ReleaseUnwanted>>,
+    /// Releases messages whose callers are gone, if a caller has requested one.
+    releasing: Option<Arc<dyn ReleaseUnwanted>>,
 }
 
 impl Marker {
@@ -128,12 +132,9 @@ impl Marker {
         self.waiting.remove(&taker?)
     }
 
-    /// Whether no caller waits, no handle may wait again, and the server has no registration any more.
+    /// Whether no caller waits, and the server has no registration any more.
     fn is_over(&self, patience: Duration) -> bool {
-        let releasing = self.releasing.as_ref();
-        self.waiting.is_empty()
-            && self.registration.is_over(patience)
-            && releasing.is_none_or(|queue| queue.strong_count() == 0)
+        self.waiting.is_empty() && self.registration.is_over(patience)
     }
 }
 
@@ -232,7 +233,7 @@ impl WaiterRegistry {
             }
             let here = state.markers.entry(marker.clone()).or_default();
             if let Some(queue) = &releasing {
-                here.releasing = Some(Weak::clone(queue));
+                here.releasing = Some(Arc::clone(queue));
             }
             let caller = WaitingCaller {
                 wake,
@@ -263,17 +264,25 @@ impl WaiterRegistry {
         if !own.contains(&handed.serial) {
             return;
         }
-        let unused = self.update(marker, |state| {
-            let here = state.markers.get_mut(marker)?;
-            let unused = match here.take_recipient(&handed) {
-                Some(caller) => caller.wake.send(Wake::HandedOver(handed.lease)).err()?,
-                None => Wake::HandedOver(handed.lease),
+        self.update(marker, |state| {
+            let Some(here) = state.markers.get_mut(marker) else {
+                return;
             };
-            Some((unused, here.releasing.as_ref()?.upgrade()?))
+            let unused = match here.take_recipient(&handed) {
+                Some(caller) => caller.wake.send(Wake::HandedOver(handed.lease)).err(),
+                None => Some(Wake::HandedOver(handed.lease)),
+            };
+            if let (Some(Wake::HandedOver(lease)), Some(queue)) = (unused, &here.releasing) {
+                let queue = Arc::clone(queue);
+                state.unwanted.push(Unwanted { queue, lease });
+            }
         });
-        if let Some((Wake::HandedOver(lease), queue)) = unused {
-            queue.release_unwanted(lease);
-        }
+    }
+
+    /// Has a message released whose caller is gone.
+    fn give_back(&self, unwanted: Unwanted) {
+        self.lock().unwanted.push(unwanted);
+        self.has_requests.notify_one();
     }
 
     /// Handles the server's notification of `changes` changes, which ended the process's registration.
@@ -343,6 +352,8 @@ impl WaiterRegistry {
                 ServerRequest::Forward { marker, changes } => {
                     *state.unclaimed.entry(marker).or_default() += changes;
                 }
+                // A message that was released comes to no harm: its lease is lost (L4).
+                ServerRequest::Release(unwanted) => state.unwanted.push(unwanted),
             }
         }
     }
@@ -370,6 +381,11 @@ impl WaiterRegistry {
         let mut state = self.lock();
         let state = &mut *state;
         let mut requests = Vec::new();
+        while requests.len() < most
+            && let Some(unwanted) = state.unwanted.pop()
+        {
+            requests.push(ServerRequest::Release(unwanted));
+        }
         while requests.len() < most
             && let Some((marker, changes)) = state.unclaimed.pop_first()
         {
@@ -431,7 +447,7 @@ pub(super) struct Ticket {
     number: u64,
     wake: oneshot::Receiver<Wake>,
     /// The queue to which a message goes back if the caller is gone, if the caller requested one.
-    releasing: Option<Weak<dyn ReleaseUnwanted>>,
+    releasing: Option<Arc<dyn ReleaseUnwanted>>,
     /// The next change that the caller knows of, unless the caller polls now.
     next_due: Option<Instant>,
 }
@@ -481,11 +497,9 @@ impl Ticket {
 
 impl Drop for Ticket {
     fn drop(&mut self) {
-        // If the queue's handle is gone, too, the lease expires.
-        if let (Some(handed), Some(queue)) = (self.end(), &self.releasing)
-            && let Some(queue) = queue.upgrade()
-        {
-            queue.release_unwanted(handed);
+        if let (Some(lease), Some(queue)) = (self.end(), &self.releasing) {
+            let queue = Arc::clone(queue);
+            self.registry.give_back(Unwanted { queue, lease });
         }
         if let Some(change) = self.next_due {
             self.registry.no_longer_awaited(&self.marker, change);

@@ -116,9 +116,9 @@ async fn serve(
     let mut replaced = pin!(connection.replaced(channel));
     let mut pause: Option<Instant> = None;
     loop {
-        let requests = match pause {
-            Some(_) => Vec::new(),
-            None => registry.requests(MOST),
+        let (requests, calls) = match pause {
+            Some(_) => (Vec::new(), Vec::new()),
+            None => prepare(settings, registry.requests(MOST)),
         };
         if requests.is_empty() {
             tokio::select! {
@@ -134,9 +134,9 @@ async fn serve(
             }
             continue;
         }
-        let Some(answers) =
-            ask_and_listen(settings, registry, channel, &mut pushes, &requests).await
-        else {
+        let answers = ask_and_listen(settings, registry, channel, &mut pushes, &calls).await;
+        let answers = answers.filter(|answers| are_readable(&requests, answers));
+        let Some(answers) = answers else {
             // Nothing else uses the connection, so it is replaced.
             registry.unanswered(requests);
             return channel.give_up();
@@ -147,42 +147,39 @@ async fn serve(
     }
 }
 
-/// Sends these requests, and passes messages on until the replies come. Returns `None` after an error, or if the replies
-/// are out of sync.
+/// Sends these calls in one round trip, and passes messages on until the replies come. Returns `None` after an error.
 async fn ask_and_listen(
     settings: &Settings,
     registry: &WaiterRegistry,
     channel: &Channel,
     pushes: &mut UnboundedReceiver<PushInfo>,
-    requests: &[ServerRequest],
+    calls: &[ScriptCall],
 ) -> Option<Vec<Result<Value, Failure>>> {
-    let mut call = pin!(ask(settings, channel, requests));
+    let mut call = pin!(send_calls(channel, calls));
     loop {
         tokio::select! {
             biased;
-            answers = &mut call => {
-                let answers = answers.ok()?;
-                return answers.iter().all(is_readable).then_some(answers);
-            }
+            answers = &mut call => return answers.ok(),
             push = pushes.recv() => notify(registry, &push?, settings.patience()),
         }
     }
 }
 
-/// Sends these requests in one round trip.
-async fn ask(
+/// The requests with their calls, without messages to release that cannot be read.
+fn prepare(
     settings: &Settings,
-    channel: &Channel,
-    requests: &[ServerRequest],
-) -> Result<Vec<Result<Value, Failure>>, Failure> {
-    let calls = requests.iter().map(|request| call(settings, request));
-    let calls: Vec<ScriptCall> = calls.collect();
-    send_calls(channel, &calls).await
+    requests: Vec<ServerRequest>,
+) -> (Vec<ServerRequest>, Vec<ScriptCall>) {
+    let prepared = requests.into_iter().filter_map(|request| {
+        let call = call(settings, &request)?;
+        Some((request, call))
+    });
+    prepared.unzip()
 }
 
-fn call(settings: &Settings, request: &ServerRequest) -> ScriptCall {
+fn call(settings: &Settings, request: &ServerRequest) -> Option<ScriptCall> {
+    let node = &settings.node.settings;
     let call_at = |script: &'static Script, marker: &Bytes| {
-        let node = &settings.node.settings;
         let mut needed = vec![marker.to_vec(), keys::meta_beside(marker)];
         needed.extend(keys::results_beside(marker));
         if node.in_cluster {
@@ -205,12 +202,15 @@ fn call(settings: &Settings, request: &ServerRequest) -> ScriptCall {
             if let Some(before) = before {
                 call.push(format!("{channel}{before}"));
             }
-            call
+            Some(call)
         }
         ServerRequest::Forward { marker, changes } => {
-            let mut call = call_at(&scripts::WAITING_FORWARD, marker);
-            call.push(*changes);
-            call
+            let call = call_at(&scripts::WAITING_FORWARD, marker);
+            Some(call.with(*changes))
+        }
+        ServerRequest::Release(unwanted) => {
+            let lease = unwanted.lease.clone();
+            unwanted.queue.release(lease, &node.clock.argument())
         }
     }
 }
@@ -224,7 +224,8 @@ fn handle_replies(
 ) -> bool {
     let mut has_moved = false;
     for (request, answer) in requests.into_iter().zip(answers) {
-        // If a forwarding request fails, its change is lost, and others poll by their timers.
+        // If a forwarding request fails, its change is lost, and others poll by their timers. If a release fails, the
+        // lease expires.
         let ServerRequest::Register {
             marker, waiting, ..
         } = request
@@ -253,9 +254,11 @@ fn handle_replies(
     has_moved
 }
 
-/// Whether this can be the reply to a request: a number, whatever is stored.
-const fn is_readable(answer: &Result<Value, Failure>) -> bool {
-    matches!(answer, Ok(Value::Int(_)) | Err(_))
+/// Whether these can be the replies to the requests: numbers, whatever is stored, except to a release.
+fn are_readable(requests: &[ServerRequest], answers: &[Result<Value, Failure>]) -> bool {
+    let is_number = |answer: &Result<Value, Failure>| matches!(answer, Ok(Value::Int(_)) | Err(_));
+    let mut both = requests.iter().zip(answers);
+    both.all(|(request, answer)| matches!(request, ServerRequest::Release(_)) || is_number(answer))
 }
 
 /// Passes the server's message to the waiting callers that it concerns. A message of `lua/lib/wake_up.lua` is the number

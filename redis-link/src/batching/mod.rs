@@ -171,12 +171,6 @@ impl<V: SendBatch> Batcher<V> {
         }
     }
 
-    /// Gives back replies whose callers are gone.
-    pub fn give_back(&self, answers: Vec<V::Reply>) {
-        self.shared.keep_unwanted(answers);
-        self.start();
-    }
-
     async fn wait(
         &self,
         mut place: QueuedCall<'_, V>,

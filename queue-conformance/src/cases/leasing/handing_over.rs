@@ -77,3 +77,16 @@ pub(crate) async fn l16_who_is_handed_a_message_is_its_holder(stage: &Stage<'_>)
     let expected = (got.receipt, Some(mailer));
     assert_eq!(holders(&*queue).await, [expected]);
 }
+
+/// The server may still know the caller that waited, and hand the message over to it.
+pub(crate) async fn l8_a_dropped_handle_that_waited_holds_up_no_message(stage: &Stage<'_>) {
+    let queue = stage.leasing().await;
+    let dropped = stage.another_leasing().await;
+    let waited = dropped.wait_to_lease(LONG, None, ms(100)).await;
+    assert_eq!(waited.expect("waits").deliveries, []);
+    drop(dropped);
+    queue.put_numbered(1).await;
+    let waiting = stage.start(next_delivery(queue.clone(), None)).await;
+    let got = stage.prompt("a wait for a message", waiting).await;
+    assert_eq!(got.attempt, 1);
+}

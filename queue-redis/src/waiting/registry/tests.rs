@@ -1,4 +1,5 @@
 use futures_util::FutureExt;
+use redis_link::ScriptCall;
 
 use super::{super::waiter::RETURNS, *};
 
@@ -273,28 +274,30 @@ async fn a_dropped_wait_leaves_its_change_to_others_unless_one_that_knows_of_it_
     }
 }
 
-/// Keeps the messages that go back.
-#[derive(Debug, Default)]
-struct Basket(Mutex<Vec<Bytes>>);
+/// A queue without a server.
+#[derive(Debug)]
+struct Queue;
 
-impl ReleaseUnwanted for Basket {
-    fn release_unwanted(&self, handed: Bytes) {
-        self.0.lock().unwrap().push(handed);
+impl ReleaseUnwanted for Queue {
+    fn release(&self, _handed: Bytes, _now: &str) -> Option<ScriptCall> {
+        None
     }
 }
 
-impl Basket {
-    fn terms(self: &Arc<Self>, text: &str) -> Option<HandoffTerms> {
-        let queue: Weak<Self> = Arc::downgrade(self);
-        Some(HandoffTerms {
-            text: text.into(),
-            queue,
-        })
-    }
+fn terms(text: &str) -> Option<HandoffTerms> {
+    Some(HandoffTerms {
+        text: text.into(),
+        queue: Arc::new(Queue),
+    })
+}
 
-    fn take(&self) -> Vec<Bytes> {
-        std::mem::take(&mut self.0.lock().unwrap())
-    }
+/// The messages that go back.
+fn unwanted(registry: &WaiterRegistry) -> Vec<Bytes> {
+    let unwanted = std::mem::take(&mut registry.lock().unwanted);
+    unwanted
+        .into_iter()
+        .map(|unwanted| unwanted.lease)
+        .collect()
 }
 
 const MESSAGE: Bytes = Bytes::from_static(b"message");
@@ -318,14 +321,14 @@ fn join_by(name: &'static str, waiting: usize, terms: &str, before: Option<&str>
 
 #[tokio::test(start_paused = true)]
 async fn a_message_goes_to_a_waiter_that_waited_by_its_terms_at_the_lease() {
-    let (registry, basket) = (registry(), Arc::new(Basket::default()));
+    let registry = registry();
     let a = marker("a");
-    let mut first = registry.join(&a, basket.terms("30 x"), None);
-    let mut other = registry.join(&a, basket.terms("40 x"), None);
+    let mut first = registry.join(&a, terms("30 x"), None);
+    let mut other = registry.join(&a, terms("40 x"), None);
     assert_eq!(requests(&registry), [join_by("a", 2, " 0 30 x", None)]);
     registry.registered(&a, 2, 0);
     tokio::time::advance(Duration::from_millis(10)).await;
-    let mut late = registry.join(&a, basket.terms("30 x"), None);
+    let mut late = registry.join(&a, terms("30 x"), None);
     assert_eq!(requests(&registry), [], "its terms are those of the first");
     registry.hand_over(&a, handed(0, 5));
     assert_eq!(first.woken().await, Wake::HandedOver(MESSAGE));
@@ -338,23 +341,23 @@ async fn a_message_goes_to_a_waiter_that_waited_by_its_terms_at_the_lease() {
     registry.registered(&a, 2, 0);
     registry.hand_over(&a, handed(1, 0));
     assert_eq!(other.woken().await, Wake::HandedOver(MESSAGE));
-    assert_eq!(basket.take(), Vec::<Bytes>::new());
+    assert_eq!(unwanted(&registry), Vec::<Bytes>::new());
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_message_that_nobody_waited_for_goes_back() {
-    let (registry, basket) = (registry(), Arc::new(Basket::default()));
+    let registry = registry();
     let a = marker("a");
-    let first = registry.join(&a, basket.terms("30 x"), None);
+    let first = registry.join(&a, terms("30 x"), None);
     assert_eq!(requests(&registry), [join_by("a", 1, " 0 30 x", None)]);
     registry.registered(&a, 1, 0);
     drop(first);
     tokio::time::advance(Duration::from_millis(10)).await;
-    let mut second = registry.join(&a, basket.terms("30 x"), None);
+    let mut second = registry.join(&a, terms("30 x"), None);
     assert_eq!(requests(&registry), [], "the registration serves it, too");
     // The message may have been leased before the second caller came: the server counts whole milliseconds.
     registry.hand_over(&a, handed(0, 10));
-    assert_eq!(basket.take(), [MESSAGE]);
+    assert_eq!(unwanted(&registry), [MESSAGE]);
     assert_eq!(
         requests(&registry),
         [join_by("a", 1, " 1 30 x", Some(" 0 30 x"))]
@@ -362,10 +365,10 @@ async fn a_message_that_nobody_waited_for_goes_back() {
     registry.registered(&a, 1, 0);
     // From a registration that was replaced.
     registry.hand_over(&a, handed(0, 20));
-    assert_eq!(basket.take(), [MESSAGE]);
+    assert_eq!(unwanted(&registry), [MESSAGE]);
     // From another registry that listens to the same channel.
     registry.hand_over(&a, handed(2, 0));
-    assert_eq!(basket.take(), Vec::<Bytes>::new());
+    assert_eq!(unwanted(&registry), Vec::<Bytes>::new());
     assert!(!is_woken(&mut second));
     registry.hand_over(&a, handed(1, 0));
     assert!(is_woken(&mut second));
@@ -374,35 +377,32 @@ async fn a_message_that_nobody_waited_for_goes_back() {
 /// A registration that remains beside its successor would get a message that goes back, uncharged and late.
 #[tokio::test(start_paused = true)]
 async fn the_next_registration_replaces_one_that_may_still_exist() {
-    type Between = fn(&Arc<WaiterRegistry>, &Arc<Basket>);
+    type Between = fn(&Arc<WaiterRegistry>);
     let a = || marker("a");
     let between: [(&str, Between); 4] = [
-        (
-            "who waits by other terms leaves at once",
-            |registry, basket| {
-                drop(registry.join(&marker("a"), basket.terms("40 x"), None));
-            },
-        ),
-        ("the connection is lost", |registry, _| registry.wake_all()),
-        ("the queue is found at another node", |registry, _| {
+        ("who waits by other terms leaves at once", |registry| {
+            drop(registry.join(&marker("a"), terms("40 x"), None));
+        }),
+        ("the connection is lost", |registry| registry.wake_all()),
+        ("the queue is found at another node", |registry| {
             registry.moved(&marker("a"));
         }),
-        ("many wait elsewhere", |registry, _| {
+        ("many wait elsewhere", |registry| {
             for n in 0..2 * SWEEP {
                 drop(registry.join(&Bytes::from(n.to_string()), None, None));
             }
         }),
     ];
     for (what, happens) in between {
-        let (registry, basket) = (registry(), Arc::new(Basket::default()));
-        let first = registry.join(&a(), basket.terms("30 x"), None);
+        let registry = registry();
+        let first = registry.join(&a(), terms("30 x"), None);
         assert_eq!(requests(&registry), [join_by("a", 1, " 0 30 x", None)]);
         registry.registered(&a(), 1, 0);
         drop(first);
         tokio::time::advance(TRUSTED).await;
-        happens(&registry, &basket);
+        happens(&registry);
         assert_eq!(requests(&registry), [], "{what}");
-        let _second = registry.join(&a(), basket.terms("30 x"), None);
+        let _second = registry.join(&a(), terms("30 x"), None);
         let next = join_by("a", 1, " 1 30 x", Some(" 0 30 x"));
         assert_eq!(requests(&registry), [next], "{what}");
     }
@@ -411,26 +411,26 @@ async fn the_next_registration_replaces_one_that_may_still_exist() {
 /// The server's notification may belong to the previous registration, and the reply comes after it.
 #[test]
 fn a_registration_of_unknown_state_is_replaced() {
-    let (registry, basket) = (registry(), Arc::new(Basket::default()));
+    let registry = registry();
     let a = marker("a");
-    let mut first = registry.join(&a, basket.terms("30 x"), None);
+    let mut first = registry.join(&a, terms("30 x"), None);
     assert_eq!(requests(&registry), [join_by("a", 1, " 0 30 x", None)]);
     registry.notify(&a, 1);
     assert!(is_woken(&mut first));
     registry.registered(&a, 1, 0);
     drop(first);
     assert_eq!(requests(&registry), []);
-    let _second = registry.join(&a, basket.terms("30 x"), None);
+    let _second = registry.join(&a, terms("30 x"), None);
     let next = join_by("a", 1, " 1 30 x", Some(" 0 30 x"));
     assert_eq!(requests(&registry), [next]);
 }
 
 #[test]
 fn a_hint_waiter_is_registered_without_terms() {
-    let (registry, basket) = (registry(), Arc::new(Basket::default()));
+    let registry = registry();
     let a = marker("a");
     let by_hint = registry.join(&a, None, None);
-    let by_message = registry.join(&a, basket.terms("30 x"), None);
+    let by_message = registry.join(&a, terms("30 x"), None);
     assert_eq!(
         requests(&registry),
         [join("a", 2)],
@@ -446,16 +446,43 @@ fn a_hint_waiter_is_registered_without_terms() {
     drop(by_message);
 }
 
-#[test]
-fn handles_that_are_gone_are_forgotten() {
-    let (registry, kept) = (registry(), Arc::new(Basket::default()));
-    drop(registry.join(&marker("kept"), kept.terms("30 x"), None));
+#[tokio::test(start_paused = true)]
+async fn markers_without_a_registration_are_forgotten() {
+    let registry = registry();
+    drop(registry.join(&marker("kept"), terms("30 x"), None));
+    assert_eq!(requests(&registry).len(), 0);
+    let _waits = registry.join(&marker("kept"), terms("30 x"), None);
+    assert_eq!(requests(&registry).len(), 1);
     for n in 0..3 * SWEEP {
-        let gone = Arc::new(Basket::default());
-        drop(registry.join(&Bytes::from(n.to_string()), gone.terms("30 x"), None));
+        drop(registry.join(&Bytes::from(n.to_string()), terms("30 x"), None));
         assert_eq!(requests(&registry).len(), 0);
     }
     let state = registry.lock();
     assert!(state.markers.len() <= 2 * SWEEP);
     assert!(state.markers.contains_key(&marker("kept")));
+}
+
+/// The queue's handle may be gone, too. The server has the registration until it ends.
+#[tokio::test(start_paused = true)]
+async fn a_message_goes_back_after_its_queue_is_dropped() {
+    let registry = registry();
+    let a = marker("a");
+    drop({
+        let waits = registry.join(&a, terms("30 x"), None);
+        assert_eq!(requests(&registry), [join_by("a", 1, " 0 30 x", None)]);
+        registry.registered(&a, 1, 0);
+        waits
+    });
+    registry.hand_over(&a, handed(0, 10));
+    let asked = requests(&registry);
+    let [ServerRequest::Release(unwanted)] = &asked[..] else {
+        panic!("not a release: {asked:?}")
+    };
+    assert_eq!(unwanted.lease, MESSAGE);
+    registry.unanswered(asked.clone());
+    assert_eq!(
+        requests(&registry),
+        asked,
+        "a lost connection does not lose it"
+    );
 }
