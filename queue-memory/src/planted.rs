@@ -153,6 +153,8 @@ pub enum Bug {
     ExpiryLosesTheState,
     /// A revived message has no state.
     RevivalLosesTheState,
+    /// A message that is revived for a fresh start has its state.
+    FreshKeepsTheState,
     /// An empty state leaves the last one.
     EmptyStateKeepsTheLast,
     /// The end of a message wakes no caller that waits for it.

@@ -155,7 +155,9 @@ impl Scheduler {
         let definition = self.check(&periodic, queue).await?;
         self.view.forget_after(self.poll);
         let (schedules, view) = (&self.schedules, &mut self.view);
-        schedules.redefine(view, &periodic.name, &definition).await?;
+        schedules
+            .redefine(view, &periodic.name, &definition)
+            .await?;
         self.serve(periodic, definition, Arc::new(make));
         Ok(())
     }

@@ -140,7 +140,10 @@ impl Schedules {
             record.last_asked = at;
             record.asked.push(at);
             let register = &self.register;
-            match register.write(&mut view, name, Some(&read), &record).await? {
+            match register
+                .write(&mut view, name, Some(&read), &record)
+                .await?
+            {
                 Written::Own => return Ok(true),
                 // It may be the record of another call, which has asked for its own run.
                 Written::Perhaps => return Err(unsure(name)),
@@ -379,7 +382,9 @@ impl Schedules {
         };
         // If another was first, it has completed the same change.
         let view = &mut View::default();
-        self.register.write(view, name, Some(read), &changed).await?;
+        self.register
+            .write(view, name, Some(read), &changed)
+            .await?;
         // Until here they have shown to others, who complete the same change, that the runs were not pushed.
         if let Some(target) = &target {
             target.cancel(&markers).await;

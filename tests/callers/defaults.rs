@@ -47,8 +47,8 @@ impl Leasing for Plain {
     async fn dead_letters(&self, page: Page) -> Result<Paged<DeadLetter>> {
         self.0.dead_letters(page).await
     }
-    async fn revive(&self, ids: &[MessageId]) -> Result<Vec<Revived>> {
-        self.0.revive(ids).await
+    async fn revive(&self, ids: &[MessageId], revival: Revival) -> Result<Vec<Revived>> {
+        self.0.revive(ids, revival).await
     }
     async fn discard(&self, ids: &[MessageId]) -> Result<u64> {
         self.0.discard(ids).await

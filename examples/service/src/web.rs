@@ -10,7 +10,7 @@ use axum::{
 };
 use metrics_exporter_prometheus::PrometheusHandle;
 use queue_kit::{
-    Delay, ErrorKind, Grouped, Jobs, LeasingExt, MessageId, Page, limits, worker::Health,
+    Delay, ErrorKind, Grouped, Jobs, LeasingExt, MessageId, Page, Revival, limits, worker::Health,
 };
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -94,7 +94,7 @@ async fn dead(State((jobs, ..)): It) -> Reply {
 }
 
 async fn revive(State((jobs, ..)): It, Path(id): Path<MessageId>) -> Reply {
-    reply(jobs.queue().revive(&[id]).await)
+    reply(jobs.queue().revive(&[id], Revival::WithState).await)
 }
 
 async fn health(State((.., health, _)): It) -> (StatusCode, Json<Value>) {

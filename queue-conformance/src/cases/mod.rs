@@ -208,6 +208,7 @@ macro_rules! __cases {
                 l21_an_empty_state_takes_the_last_one_away (State),
                 l21_a_state_is_shown_in_each_place [ExactClock] (State),
                 l21_a_revived_message_has_its_state (State),
+                l21_a_message_that_starts_fresh_has_no_state (State),
                 l21_a_state_of_one_message_of_a_batch (State),
                 l21_states_have_at_most_64_kib_and_no_ack (State),
                 l21_states_count_towards_the_bytes_of_a_call (Whole State),

@@ -78,7 +78,7 @@ fn record(call: &Call, answer: &Answer, counts: &mut Counters) {
                 record_settled(&settlement.disposition, *settled, counts);
             }
         }
-        (Call::Revive(ids), Answer::Revived(revived)) => {
+        (Call::Revive(ids, _), Answer::Revived(revived)) => {
             each(ids.len(), revived.len());
             let back = revived.iter().filter(|one| **one == Revived::Revived);
             counts.revived += back.count() as u64;

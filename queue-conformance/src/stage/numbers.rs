@@ -103,7 +103,7 @@ impl Numbers {
                     .for_each(|each| receipt(&mut each.receipt));
             }
             Call::Cancel(ids)
-            | Call::Revive(ids)
+            | Call::Revive(ids, _)
             | Call::Discard(ids)
             | Call::Remove(ids)
             | Call::Reschedule(ids, _)

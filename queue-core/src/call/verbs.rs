@@ -176,7 +176,7 @@ verbs! {
         depth -> Depth = Depth;
         counters -> Counters = Counters;
         dead_letters(page: Page) -> Paged<DeadLetter> = DeadLetters;
-        revive<'life1>(ids: [MessageId]) -> Vec<Revived> = Revive;
+        revive<'life1>(ids: [MessageId], revival: Revival) -> Vec<Revived> = Revive;
         discard<'life1>(ids: [MessageId]) -> u64 = Discard;
         pause -> () = Pause;
         resume -> () = Resume;

@@ -44,7 +44,7 @@ impl Partitions {
                 self.extend(extensions, lease_time).await?.answer()
             }
             Call::Cancel(ids) => self.cancel(ids).await?.answer(),
-            Call::Revive(ids) => self.revive(ids).await?.answer(),
+            Call::Revive(ids, revival) => self.revive(ids, revival).await?.answer(),
             Call::Discard(ids) => self.discard(ids).await?.answer(),
             Call::Reschedule(ids, due) => self.reschedule(ids, due).await?.answer(),
             Call::WaitForArrival(longest) => self.wait_for_arrival(longest).await?.answer(),

@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     Cancelled, Disposition, Due, Extended, Extension, Found, MessageId, Rescheduled, Result,
-    Revived, Settled, Settlement, call::Call, limits,
+    Revival, Revived, Settled, Settlement, call::Call, limits,
 };
 
 impl Partitions {
@@ -105,10 +105,15 @@ impl Partitions {
             .await
     }
 
-    pub(super) async fn revive(&self, ids: Vec<MessageId>) -> Result<Vec<Revived>> {
+    pub(super) async fn revive(
+        &self,
+        ids: Vec<MessageId>,
+        revival: Revival,
+    ) -> Result<Vec<Revived>> {
         limits::check_batch(ids.len())?;
         ids.iter().for_each(|id| self.came_back(*id));
-        self.by_partition(ids, ids::in_partition, Call::Revive, Revived::NotFound)
+        let call = |ids| Call::Revive(ids, revival);
+        self.by_partition(ids, ids::in_partition, call, Revived::NotFound)
             .await
     }
 

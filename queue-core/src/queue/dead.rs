@@ -119,6 +119,15 @@ impl fmt::Display for DeathReason {
     }
 }
 
+/// What a revived message keeps of its last life.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Revival {
+    /// The state that its holders stored (L21): a durable job goes on behind its last step.
+    WithState,
+    /// Nothing: the state is taken away, and the job begins anew.
+    Fresh,
+}
+
 /// The result of reviving one dead letter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]

@@ -8,7 +8,7 @@ use super::{confirmation::confirm, patience::Patience};
 use crate::{
     Cancelled, Confirmed, Confirmer, Counters, DeadLetter, Delivery, Depth, Due, Error, Extended,
     Extension, Found, Holder, Leased, MessageId, Outcome, Page, Paged, Peeked, Place, Push, Pushed,
-    Receipt, Rescheduled, Result, Revived, Settled, Settlement, TokioSpawn, limits,
+    Receipt, Rescheduled, Result, Revival, Revived, Settled, Settlement, TokioSpawn, limits,
 };
 
 /// How long the end of a message without a result may go unnoticed, because no hint of it comes.
@@ -194,12 +194,12 @@ pub trait Leasing: Debug + Send + Sync + 'static {
 
     /// Puts dead letters back at the tail of the ready messages (on a delay queue: due now), with the same id
     /// and priority and no attempt spent. A full bounded queue refuses (L13). A distinct key does not come
-    /// back.
+    /// back. The messages keep their states, or start [fresh](Revival::Fresh) (L21).
     ///
     /// # Errors
     ///
     /// `Invalid` for an empty batch or more than 128 ids.
-    async fn revive(&self, ids: &[MessageId]) -> Result<Vec<Revived>>;
+    async fn revive(&self, ids: &[MessageId], revival: Revival) -> Result<Vec<Revived>>;
 
     /// Removes dead letters for good; returns how many it removed.
     ///

@@ -28,7 +28,7 @@ pub use self::{
     cancel::Cancelled,
     config::{LAYOUT_VERSION, LeaseRate, LeasingConfig, config_mismatch},
     confirmation::{Confirmation, Confirmed, Confirmer, Copies},
-    dead::{DeadLetter, DeathReason, Revived},
+    dead::{DeadLetter, DeathReason, Revival, Revived},
     delay::{DelayConfig, DelayQueue},
     find::Found,
     grouped::{

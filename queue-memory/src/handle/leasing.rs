@@ -5,8 +5,8 @@ use std::{num::NonZeroUsize, time::Duration};
 use async_trait::async_trait;
 use queue_core::{
     Cancelled, Counters, DeadLetter, Depth, Due, Extended, Extension, Found, Holder, Leased,
-    Leasing, MessageId, Page, Paged, Peeked, Place, Push, Pushed, Rescheduled, Result, Revived,
-    Settled, Settlement, limits,
+    Leasing, MessageId, Page, Paged, Peeked, Place, Push, Pushed, Rescheduled, Result, Revival,
+    Revived, Settled, Settlement, limits,
 };
 
 use super::Handle;
@@ -89,9 +89,9 @@ impl<K: Leases> Leasing for LeasingHandle<K> {
         self.call(|state, now| state.dead_letters(now, page))
     }
 
-    async fn revive(&self, ids: &[MessageId]) -> Result<Vec<Revived>> {
+    async fn revive(&self, ids: &[MessageId], revival: Revival) -> Result<Vec<Revived>> {
         self.checked(limits::check_batch(ids.len()))?;
-        self.call(|state, now| state.revive(now, ids))
+        self.call(|state, now| state.revive(now, ids, revival))
     }
 
     async fn discard(&self, ids: &[MessageId]) -> Result<u64> {

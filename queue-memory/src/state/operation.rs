@@ -1,8 +1,8 @@
 //! Operators' calls: depth, counters, dead letters, purging, cancelling.
 
 use queue_core::{
-    Cancelled, Counters, DeadLetter, Depth, Due, MessageId, Page, Paged, Rescheduled, Revived,
-    Timestamp,
+    Bytes, Cancelled, Counters, DeadLetter, Depth, Due, MessageId, Page, Paged, Rescheduled,
+    Revival, Revived, Timestamp,
 };
 
 use super::{
@@ -48,12 +48,18 @@ impl<K: Kind> LeasingState<K> {
         self.dead.page(page)
     }
 
-    pub(crate) fn revive(&mut self, now: Timestamp, ids: &[MessageId]) -> Vec<Revived> {
+    pub(crate) fn revive(
+        &mut self,
+        now: Timestamp,
+        ids: &[MessageId],
+        revival: Revival,
+    ) -> Vec<Revived> {
         let now = self.begin(now);
-        ids.iter().map(|id| self.revive_one(*id, now)).collect()
+        let each = ids.iter();
+        each.map(|id| self.revive_one(*id, now, revival)).collect()
     }
 
-    fn revive_one(&mut self, id: MessageId, now: Timestamp) -> Revived {
+    fn revive_one(&mut self, id: MessageId, now: Timestamp, revival: Revival) -> Revived {
         if !self.dead.contains(id) {
             return Revived::NotFound;
         }
@@ -65,13 +71,17 @@ impl<K: Kind> LeasingState<K> {
         let Some(Dead { letter, group }) = self.dead.take(id) else {
             return Revived::NotFound;
         };
+        planted!(FreshKeepsTheState => revival = Revival::WithState);
         let mut entry = StoredMessage::with(id, letter.body, letter.headers, now);
         entry.past = Some(Box::new(Past {
             pushed: letter.pushed_at,
             failure: None,
-            state: letter.state.unwrap_or_default(),
+            state: match revival {
+                Revival::WithState => letter.state.unwrap_or_default(),
+                Revival::Fresh => Bytes::new(),
+            },
         }));
-        planted!(RevivalLosesTheState => entry.store(bytes::Bytes::new()));
+        planted!(RevivalLosesTheState => entry.store(Bytes::new()));
         planted!(RevivalKeepsWhy => entry.failed(letter.failure.as_deref()));
         entry.priority = letter.priority;
         entry.group = group;

@@ -2,7 +2,7 @@
 
 use queue_core::{
     Cancelled, Due, ErrorKind, Extended, Leasing, LeasingExt, MessageId, Outcome, Push, Receipt,
-    Rescheduled, Revived, Settled, Settlement, Token,
+    Rescheduled, Revival, Revived, Settled, Settlement, Token,
 };
 
 use crate::{HOUR, LEASE, count, counted::Refusing, delay, ms, reliable_behind};
@@ -31,7 +31,10 @@ async fn an_id_of_no_partition_is_of_no_message() {
             [Extended::LeaseLost]
         );
         assert_eq!(queue.cancel(&[id]).await.unwrap(), [Cancelled::NeverWas]);
-        assert_eq!(queue.revive(&[id]).await.unwrap(), [Revived::NotFound]);
+        assert_eq!(
+            queue.revive(&[id], Revival::WithState).await.unwrap(),
+            [Revived::NotFound]
+        );
         assert_eq!(queue.discard(&[id]).await.unwrap(), 0);
         let moved = queue.reschedule(&[id], Due::After(LEASE)).await.unwrap();
         assert_eq!(moved, [Rescheduled::TooLate]);

@@ -9,8 +9,8 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use queue_core::{
-    Bytes, DeadLetter, Error, Leasing, LeasingExt, MessageId, Page, QueueName, Receipt, Revived,
-    Settlement, Token, limits, with_sources,
+    Bytes, DeadLetter, Error, Leasing, LeasingExt, MessageId, Page, QueueName, Receipt, Revival,
+    Revived, Settlement, Token, limits, with_sources,
 };
 use serde::Deserialize;
 use serde_json::json;
@@ -197,7 +197,14 @@ impl Web {
                 let moved = leasing.reschedule_one(id, Duration::ZERO).await?;
                 Ok(format!("{moved:?}"))
             }
-            ("revive", Some(id), _) => Ok(format!("{:?}", leasing.revive(&[id]).await?)),
+            ("revive", Some(id), _) => {
+                let revived = leasing.revive(&[id], Revival::WithState).await?;
+                Ok(format!("{revived:?}"))
+            }
+            ("restart", Some(id), _) => {
+                let revived = leasing.revive(&[id], Revival::Fresh).await?;
+                Ok(format!("{revived:?}"))
+            }
             ("discard", Some(id), _) => Ok(format!("{} discarded", leasing.discard(&[id]).await?)),
             ("release", Some(id), Some(token)) => {
                 let receipt = Receipt {
@@ -248,7 +255,7 @@ async fn on_letters(
         for ids in ids.chunks(limits::MAX_BATCH) {
             done += match verb {
                 "revive" => {
-                    let revived = leasing.revive(ids).await?.into_iter();
+                    let revived = leasing.revive(ids, Revival::WithState).await?.into_iter();
                     revived.filter(|one| *one == Revived::Revived).count() as u64
                 }
                 _ => leasing.discard(ids).await?,

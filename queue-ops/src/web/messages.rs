@@ -146,7 +146,12 @@ const fn actions_on(found: &Found) -> &'static [(&'static str, &'static str)] {
             standing: Standing::Delayed { .. },
             ..
         } => &[("run", "Run it now"), ("cancel", "Cancel it")],
-        Found::Dead { .. } => &[("revive", "Revive it"), ("discard", "Discard it")],
+        Found::Dead { state_size: 0, .. } => &[("revive", "Revive it"), ("discard", "Discard it")],
+        Found::Dead { .. } => &[
+            ("revive", "Revive it"),
+            ("restart", "Revive it without its state"),
+            ("discard", "Discard it"),
+        ],
         _ => &[],
     }
 }

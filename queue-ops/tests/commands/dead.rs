@@ -54,6 +54,7 @@ async fn play(cases: &[Case<'_>]) {
 async fn dead_letters_are_chosen_by_their_ids() {
     play(&[
         ("dead revive Q 2", 0, "1 of 1 revived", &[3, 4], &[8, 9, 10, 2]),
+        ("dead revive Q 2 --fresh", 0, "1 of 1 revived", &[3, 4], &[8, 9, 10, 2]),
         ("dead revive Q 3 2", 0, "2 of 2 revived", &[4], &[8, 9, 10, 3, 2]),
         ("dead revive Q 2 8", 1, "8: no dead letter has this id\n1 of 2 revived", &[3, 4], &[8, 9, 10, 2]),
         ("dead discard Q 2", 1, "would discard 1 dead letter (#2): say --yes", DEAD, READY),

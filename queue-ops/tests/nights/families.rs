@@ -76,7 +76,11 @@ async fn a_batch_that_died_of_its_child_goes_on_by_the_way_out() {
         let queue = queues.reliable(queue).open::<u64>().await.unwrap();
         let id = MessageId::new(id.parse().unwrap());
         assert_eq!(
-            queue.queue().revive(&[id]).await.unwrap(),
+            queue
+                .queue()
+                .revive(&[id], Revival::WithState)
+                .await
+                .unwrap(),
             [Revived::Revived]
         );
     };
@@ -106,7 +110,11 @@ async fn a_dead_child_that_is_revived_or_discarded_is_no_finding() {
         let dead = [MessageId::new(1)];
         match revives {
             true => assert_eq!(
-                mails.queue().revive(&dead).await.unwrap(),
+                mails
+                    .queue()
+                    .revive(&dead, Revival::WithState)
+                    .await
+                    .unwrap(),
                 [Revived::Revived]
             ),
             false => assert_eq!(mails.queue().discard(&dead).await.unwrap(), 1),

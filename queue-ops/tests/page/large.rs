@@ -277,7 +277,7 @@ struct BuriesAgain(AtomicU64);
 #[async_trait]
 impl Layer for BuriesAgain {
     async fn call(&self, _: &QueueName, queue: &Arc<dyn Service>, call: Call) -> Result<Answer> {
-        let is_revival = matches!(call, Call::Revive(_));
+        let is_revival = matches!(call, Call::Revive(..));
         let answer = queue.call(call).await?;
         if is_revival && self.0.fetch_add(1, Ordering::Relaxed) < 30 {
             let most = limits::MAX_BATCH.try_into().unwrap();

@@ -337,7 +337,9 @@ async fn next(queue: &dyn ReliableQueue) -> Receipt {
 async fn one_in_each_state(site: &Site) {
     let queue = site.reliable("orders").await;
     bury(&*queue, "dead", "402: declined").await;
-    bury(&*queue, "other", "404: none").await;
+    push(&*queue, "other").await;
+    let bury_it = Settlement::bury(next(&*queue).await, "404: none").with_state("half");
+    assert_eq!(queue.settle_one(bury_it).await.unwrap(), Settled::Dead);
     push(&*queue, "leased").await;
     next(&*queue).await;
     push(&*queue, "late").await;
@@ -381,7 +383,10 @@ async fn a_message_offers_what_fits_its_state_to_one_who_is_signed_in() {
         (4, &["Run it now", "Cancel it"]),
         (3, &[]),
         (1, &["Revive it", "Discard it"]),
-        (2, &["Revive it", "Discard it"]),
+        (
+            2,
+            &["Revive it", "Revive it without its state", "Discard it"],
+        ),
         (5, &[]),
         (999, &[]),
     ] {

@@ -108,7 +108,9 @@ impl Layer for Meddler {
                 queue.call(Call::Pause).await?;
             }
             (Meddling::Revives, Call::DeadLetters(_)) if nth < 8 => {
-                queue.call(Call::Revive(vec![MessageId::new(1)])).await?;
+                queue
+                    .call(Call::Revive(vec![MessageId::new(1)], Revival::WithState))
+                    .await?;
             }
             (Meddling::Dawdles, Call::Peek(Place::Delayed, _)) if nth > 4 => {
                 tokio::time::advance(HOUR).await;

@@ -27,7 +27,7 @@ fn call_of(name: &str) -> Call {
         "wait_to_lease" => Call::WaitToLease(LONG, None, Duration::ZERO),
         "counters" => Call::Counters,
         "dead_letters" => Call::DeadLetters(Page::first(1)),
-        "revive" => Call::Revive(vec![id]),
+        "revive" => Call::Revive(vec![id], Revival::WithState),
         "discard" => Call::Discard(vec![id]),
         "pause" => Call::Pause,
         "resume" => Call::Resume,

@@ -47,9 +47,11 @@ return dead_letters()
 -- revive: puts dead letters back at the tail, without attempts (L13).
 -- KEYS[…] the queue's keys, see `{kind}/queue`
 -- ARGV[1], ARGV[2] see `lib/call`
--- ARGV[3 …] ids
+-- ARGV[3] 'fresh' to take the states away (L21), or ''
+-- ARGV[4 …] ids
 -- Returns one letter for each id: r revived, n not found or damaged, f full.
--- needs: ARRIVALS, DEAD, DELAYED, FRAMES, LEASES, META, add_to, count_ready, frame_of, join_tail, reclaim, reframe
+-- needs: ARRIVALS, DEAD, DELAYED, FRAMES, LEASES, META, add_to, count_ready, frame_of, join_tail, keep_state, reclaim
+-- needs: reframe
 -- gives: meta
 call('ZREM', ARRIVALS, '') -- removes nothing, see `lib/config`
 local meta = call('HMGET', META, 'config', 'accepted', 'flags', 'next_due')
@@ -59,27 +61,32 @@ local function revive()
   --- @include "lib/reclaim"
   --- @include "lib/dead_letters#read"
   --- @include "{kind}/queue#counts"
+  --- @include "lib/frames#state"
 
   reclaim()
   local stored = call('HMGET', META, 'capacity', 'uncounted')
   local capacity = tonumber(stored[1]) or math.huge
   local occupied = count_ready() + call('ZCARD', LEASES) + (tonumber(stored[2]) or 0) + call('ZCARD', DELAYED)
   local answers, revived = {}, 0
-  for k = 3, #ARGV do
+  for k = 4, #ARGV do
     local id = ARGV[k]
     local record = call('ZSCORE', DEAD, id) and call('HGET', FRAMES, id)
     local frame = record and frame_of(id, record)
     if not frame then
-      answers[k - 2] = 'n'
+      answers[k - 3] = 'n'
     elseif occupied >= capacity then
-      answers[k - 2] = 'f'
+      answers[k - 3] = 'f'
     else
       frame = reframe(frame, 0, now, now, '')
-      call('HSET', FRAMES, id, frame)
+      if ARGV[3] == 'fresh' then
+        frame = keep_state(id, frame, '')
+      else
+        call('HSET', FRAMES, id, frame)
+      end
       join_tail({ id }, { frame })
       call('ZREM', DEAD, id)
       occupied, revived = occupied + 1, revived + 1
-      answers[k - 2] = 'r'
+      answers[k - 3] = 'r'
     end
   end
   if revived > 0 then

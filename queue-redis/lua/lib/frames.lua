@@ -78,7 +78,7 @@ end
 -- gives: keep_state
 --- @include "lib/frames#size"
 
--- Stores a state with a leased message (L21); '' for none. Returns the new frame.
+-- Stores the frame of a message with a state (L21); '' for none. Returns the new frame.
 local function keep_state(id, frame, state)
   local at, from = after_state(frame)
   local kept = state ~= '' and pack('>BI4', 3, #state) .. state or ''

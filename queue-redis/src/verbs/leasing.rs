@@ -6,7 +6,8 @@ use async_trait::async_trait;
 use queue_core::{
     Cancelled, Confirmer, Counters, Cursor, DeadLetter, Depth, Due, Extended, Extension, Found,
     Holder, Leased, Leasing, MessageId, Outcome, Overflow, Page, Paged, Peeked, Place, Push,
-    Pushed, QueueKind, Rescheduled, Result, Revived, Settled, Settlement, Timestamp, limits,
+    Pushed, QueueKind, Rescheduled, Result, Revival, Revived, Settled, Settlement, Timestamp,
+    limits,
 };
 use redis_link::ScriptCall;
 
@@ -203,9 +204,14 @@ impl<K: LeasingKind> Leasing for Queue<K> {
         Ok(Paged::new(entries, next))
     }
 
-    async fn revive(&self, ids: &[MessageId]) -> Result<Vec<Revived>> {
+    async fn revive(&self, ids: &[MessageId], revival: Revival) -> Result<Vec<Revived>> {
         self.checked(limits::check_batch(ids.len()))?;
-        let call = with_ids(self.handle.prepare(&K::SCRIPTS.revive), ids);
+        let call = self.handle.prepare(&K::SCRIPTS.revive);
+        let call = call.with(match revival {
+            Revival::WithState => "",
+            Revival::Fresh => "fresh",
+        });
+        let call = with_ids(call, ids);
         let mut reply = self.handle.run(&call).await?;
         reply.statuses(ids.len(), |letter| match letter {
             b'r' => Some(Revived::Revived),

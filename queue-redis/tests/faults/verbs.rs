@@ -61,7 +61,10 @@ pub(crate) async fn writes(queue: &Subject) -> Vec<Called> {
             "extend",
             leasing.extend(&[receipt().into()], LEASE).await.map(drop),
         ),
-        ("revive", leasing.revive(&ids).await.map(drop)),
+        (
+            "revive",
+            leasing.revive(&ids, Revival::WithState).await.map(drop),
+        ),
         ("discard", leasing.discard(&ids).await.map(drop)),
         ("pause", leasing.pause().await),
         ("resume", leasing.resume().await),

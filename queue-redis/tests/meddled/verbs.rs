@@ -163,7 +163,7 @@ pub(crate) const VERBS: &[Verb] = verbs! {
     "settle_and_lease" of Reliable in_partitions: |on| on.leasing().settle_and_lease(&on.acks(), count(10), HOUR, None);
     "extend" of Delay in_partitions: |on| on.leasing().extend(&Extension::all(&on.receipts), 2 * HOUR);
     "cancel" of Priority in_partitions: |on| on.leasing().cancel(&on.ready[..100]);
-    "revive" of Reliable in_partitions: |on| on.leasing().revive(&on.dead[..100]);
+    "revive" of Reliable in_partitions: |on| on.leasing().revive(&on.dead[..100], Revival::WithState);
     "discard" of Bounded in_partitions: |on| on.leasing().discard(&on.dead[..100]);
     "pause" of Delay in_partitions: |on| on.leasing().pause();
     "resume" of Delay in_partitions: |on| on.leasing().resume();

@@ -3,8 +3,8 @@
 use std::{num::NonZeroUsize, time::Duration};
 
 use queue_core::{
-    Counters, Cursor, DeadLetter, Depth, ErrorKind, MessageId, Page, Paged, QueueConfig, Revived,
-    Timestamp,
+    Bytes, Counters, Cursor, DeadLetter, Depth, ErrorKind, MessageId, Page, Paged, QueueConfig,
+    Revival, Revived, Timestamp,
 };
 
 use super::{
@@ -138,7 +138,12 @@ impl LeasingModel {
     /// # Errors
     ///
     /// `Invalid`.
-    pub fn revive(&mut self, now: Timestamp, ids: &[MessageId]) -> ModelResult<Vec<Revived>> {
+    pub fn revive(
+        &mut self,
+        now: Timestamp,
+        ids: &[MessageId],
+        revival: Revival,
+    ) -> ModelResult<Vec<Revived>> {
         limits::batch(ids.len())?;
         let now = self.begin(now);
         let mut revived = Vec::new();
@@ -151,6 +156,9 @@ impl LeasingModel {
                     self.entries[at].attempts = 0;
                     self.entries[at].failure = None;
                     self.entries[at].outdates = None;
+                    if revival == Revival::Fresh {
+                        self.entries[at].state = Bytes::new();
+                    }
                     self.entries[at].arrival = now;
                     match self.order {
                         ReadyOrder::Due => {

@@ -8,7 +8,7 @@ use std::{
 
 use queue_core::{
     Delivery, Disposition, Due, Found, Group, Leased, MessageId, Outdated, Overflow, Place, Push,
-    QueueName, Receipt, Settled, Settlement, Standing, Timestamp, Token,
+    QueueName, Receipt, Revival, Settled, Settlement, Standing, Timestamp, Token,
     call::{Answer, Call},
     millis_ceil,
 };
@@ -152,7 +152,14 @@ impl Words {
                 let one = lease(NonZeroUsize::MIN, *lease_time);
                 format!("wait to {one}, {}", ms(*timeout))
             }
-            Call::Revive(ids) => format!("revive {}", list(ids, MessageId::to_string)),
+            Call::Revive(ids, revival) => {
+                let fresh = if *revival == Revival::Fresh {
+                    " fresh"
+                } else {
+                    ""
+                };
+                format!("revive{fresh} {}", list(ids, MessageId::to_string))
+            }
             Call::Discard(ids) => format!("discard {}", list(ids, MessageId::to_string)),
             Call::Find(ids) => format!("find {}", list(ids, MessageId::to_string)),
             Call::WaitForEnd(id, timeout) => format!("wait for the end of {id}, {}", ms(*timeout)),

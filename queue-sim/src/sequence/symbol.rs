@@ -83,7 +83,7 @@ impl Known {
                 }
             }
             Call::Cancel(ids)
-            | Call::Revive(ids)
+            | Call::Revive(ids, _)
             | Call::Discard(ids)
             | Call::Remove(ids)
             | Call::Find(ids) => {

@@ -1,6 +1,6 @@
 //! Operators' calls to every queue that leases: about dead letters, the configuration, and pauses.
 
-use queue_core::{Feature, Leasing, OnDeath, Page, QueueConfig};
+use queue_core::{Feature, Leasing, OnDeath, Page, QueueConfig, Revival};
 use tokio::time;
 
 use super::{Size, actor::Actor, bounded, goals};
@@ -52,7 +52,11 @@ pub(super) async fn revive(actor: &Actor, queue: &dyn Leasing) {
             }
         }
     }
-    let _ = queue.revive(&ids).await;
+    let revival = match actor.flip(30) {
+        true => Revival::Fresh,
+        false => Revival::WithState,
+    };
+    let _ = queue.revive(&ids, revival).await;
 }
 
 /// Changes the attempts of a message, the cap of the dead letters, the capacity, and the effect of a death on its group.

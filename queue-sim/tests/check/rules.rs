@@ -51,7 +51,10 @@ fn a_history_as_it_should_be_holds() {
     let last = history.take();
     assert_eq!(last.attempt, 2);
     history.after(LEASE_TIME).call(Call::Counters);
-    history.call(Call::Revive(vec![MessageId::new(1), MessageId::new(9)]));
+    history.call(Call::Revive(
+        vec![MessageId::new(1), MessageId::new(9)],
+        Revival::WithState,
+    ));
     history.event(Event::Healed);
     let revived = history.take();
     history.settle(Settlement::ack(revived.receipt));
@@ -125,7 +128,10 @@ fn l13_finds_that_a_live_message_is_revived() {
     let mut history = HistoryBuilder::reliable();
     history.push("a");
     let revived = Answer::Revived(vec![Revived::Revived]);
-    history.says(Call::Revive(vec![MessageId::new(1)]), revived);
+    history.says(
+        Call::Revive(vec![MessageId::new(1)], Revival::WithState),
+        revived,
+    );
     history.breaks("L13");
 }
 
@@ -170,7 +176,7 @@ fn l17_finds_a_message_that_dies_too_early_or_otherwise() {
         }
         history.after(50);
         if !is_leased {
-            history.call(Call::Revive(vec![id]));
+            history.call(Call::Revive(vec![id], Revival::WithState));
         }
         history.says(letters(), of_another());
         history.breaks("L17");

@@ -55,6 +55,7 @@ macro_rules! leasing_bugs_in_memory {
             state_ignores_the_token: Bug::StateIgnoresTheToken, by "L21" | "linearisable";
             expiry_loses_the_state: Bug::ExpiryLosesTheState, by "L21" | "linearisable";
             revival_loses_the_state: Bug::RevivalLosesTheState, by "L21" | "linearisable";
+            fresh_keeps_the_state: Bug::FreshKeepsTheState, by "L21" | "linearisable";
             empty_state_keeps_the_last: Bug::EmptyStateKeepsTheLast, by "L21" | "linearisable";
             age_from_the_arrival: Bug::AgeFromTheArrival, by "L20" | "linearisable";
             last_attempt_comes_early: Bug::LastAttemptComesEarly, by "L20" | "linearisable";
@@ -129,6 +130,7 @@ macro_rules! leasing_bugs_on_redis {
             settlement_loses_the_state: lua::SETTLEMENT_LOSES_THE_STATE, by "L21" | "linearisable";
             extension_loses_the_state: lua::EXTENSION_LOSES_THE_STATE, by "L21" | "linearisable";
             revival_loses_the_state: lua::REVIVAL_LOSES_THE_STATE, by "L21" | "linearisable";
+            fresh_keeps_the_state: lua::FRESH_KEEPS_THE_STATE, by "L21" | "linearisable";
             last_attempt_by_the_handle: lua::LAST_ATTEMPT_BY_THE_HANDLE, by "L20" | "linearisable";
             find_shows_the_expired: lua::FIND_SHOWS_THE_EXPIRED, by "L18" | "linearisable";
             key_freed_at_delivery: lua::KEY_FREED_AT_DELIVERY, by "B7" | "linearisable";

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use queue_core::{
     BoundedConfig, Disposition, Due, Insert, Overflow, Page, Place, Push, QueueConfig, QueueKind,
-    RotatingConfig, Settlement, TimeToLive, call::Call, limits::MAX_BATCH,
+    Revival, RotatingConfig, Settlement, TimeToLive, call::Call, limits::MAX_BATCH,
 };
 use queue_sim::{
     sequence::{
@@ -180,7 +180,7 @@ fn a_retry_a_deferral_and_a_release_do_not_move_the_end() {
                         after(1),
                         lease(),
                         call(Call::DeadLetters(Page::first(1))),
-                        call(Call::Revive(vec![symbol::id(0)])),
+                        call(Call::Revive(vec![symbol::id(0)], Revival::WithState)),
                         after(30),
                         lease(),
                     ],
@@ -278,7 +278,7 @@ fn nothing_is_revived_into_a_full_queue() {
             burst(QueueKind::Bounded, &[round]),
             call(Call::Settle(vec![failed])),
             call(Call::Resize(std::num::NonZeroUsize::MIN)),
-            call(Call::Revive(vec![symbol::id(1)])),
+            call(Call::Revive(vec![symbol::id(1)], Revival::WithState)),
         ],
     );
 }

@@ -95,6 +95,34 @@ async fn a_stored_step_does_not_run_again_and_costs_one_call() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_dead_job_that_is_revived_goes_on_or_starts_fresh() {
+    for (revival, runs) in [(Revival::WithState, 1), (Revival::Fresh, 2)] {
+        let environment = Environment::holding(1).await;
+        let ran = Arc::new(AtomicU32::new(0));
+        for is_sound in [false, true] {
+            let ran = Arc::clone(&ran);
+            let handler = move |_: u64, cx: Context| {
+                let ran = Arc::clone(&ran);
+                async move {
+                    let step = || async { Ok::<_, Failure>(ran.fetch_add(1, SeqCst)) };
+                    cx.step("charge", step).await?;
+                    is_sound.then_some(()).ok_or(Failure::bury("no stock"))
+                }
+            };
+            environment.work_off(environment.worker(), handler).await;
+            let queue = &environment.queue;
+            let dead = queue.dead_letters(Page::first(2)).await.unwrap().entries;
+            let ids: Vec<MessageId> = dead.iter().map(|letter| letter.id).collect();
+            match is_sound {
+                true => assert_eq!(ids, []),
+                false => assert_eq!(queue.revive(&ids, revival).await.unwrap().len(), 1),
+            }
+        }
+        assert_eq!(ran.load(SeqCst), runs, "{revival:?}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_sleep_costs_no_attempt_and_lasts_its_time() {
     let environment = Environment::holding(1).await;
     let begin = Instant::now();
@@ -270,7 +298,11 @@ async fn join_all_fails_at_a_dead_child_and_passes_once_it_is_revived() {
         let dead = children.queue().dead_letters(Page::first(9)).await.unwrap();
         let id = dead.entries[0].id;
         assert!(matches!(
-            children.queue().revive(&[id]).await.unwrap()[..],
+            children
+                .queue()
+                .revive(&[id], Revival::WithState)
+                .await
+                .unwrap()[..],
             [Revived::Revived]
         ));
         serve(&children, 9, |_| false).await;
@@ -417,8 +449,13 @@ async fn a_chain_with_a_dead_job_goes_on_once_both_are_revived() {
     );
 
     let row = rows.dead_letters(Page::first(9)).await.unwrap().entries[0].id;
-    let _ = rows.revive(&[row]).await.unwrap();
-    let _ = families.jobs.queue().revive(&[id]).await.unwrap();
+    let _ = rows.revive(&[row], Revival::WithState).await.unwrap();
+    let _ = families
+        .jobs
+        .queue()
+        .revive(&[id], Revival::WithState)
+        .await
+        .unwrap();
     let second = serve(&families.rows, 3, |_| false);
     tokio::join!(families.parents(families.is_over()), second);
     let counters = rows.counters().await.unwrap();

@@ -169,7 +169,10 @@ pub(crate) async fn l13_a_full_queue_refuses_a_revival(stage: &Stage<'_>) {
     bury_next(&*queue, "dead").await;
     bury_next(&*queue, "dead").await;
     fill(&queue, 1).await;
-    let revived = queue.revive(&[id(1), id(2), id(9)]).await.expect("revives");
+    let revived = queue
+        .revive(&[id(1), id(2), id(9)], Revival::WithState)
+        .await
+        .expect("revives");
     assert_eq!(
         revived,
         [Revived::Revived, Revived::Full, Revived::NotFound]
@@ -177,7 +180,10 @@ pub(crate) async fn l13_a_full_queue_refuses_a_revival(stage: &Stage<'_>) {
     assert_eq!(depth(&*queue).await, [2, 0, 0, 1], "the dead letter stays");
     assert_eq!(drain(&*queue).await, [3, 1]);
     assert_eq!(
-        queue.revive(&[id(2)]).await.expect("revives"),
+        queue
+            .revive(&[id(2)], Revival::WithState)
+            .await
+            .expect("revives"),
         [Revived::Revived]
     );
 }

@@ -50,7 +50,12 @@ pub(crate) async fn l13_a_revival_counts_each_message_that_one_call_leased(stage
     let letter = bury_next(&*queue, "dead").await;
     let acks = hold(&queue, 5).await;
     fill(&queue, 2).await;
-    let revive = async || queue.revive(&[letter]).await.expect("revives");
+    let revive = async || {
+        queue
+            .revive(&[letter], Revival::WithState)
+            .await
+            .expect("revives")
+    };
     assert_eq!(revive().await, [Revived::Full]);
     settle_live(&*queue, acks[0].clone()).await;
     assert_eq!(revive().await, [Revived::Revived]);

@@ -61,7 +61,10 @@ pub(crate) async fn d2_a_revived_message_is_due_now(stage: &Stage<'_>) {
     bury_next(&*queue, "dead").await;
     schedule(&queue, 40).await;
     stage.advance(50).await;
-    queue.revive(&[id(1)]).await.expect("revives");
+    queue
+        .revive(&[id(1)], Revival::WithState)
+        .await
+        .expect("revives");
     stage.advance(10).await;
     schedule(&queue, 0).await;
     assert_eq!(drain(&*queue).await, [2, 1, 3]);

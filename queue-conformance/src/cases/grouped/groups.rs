@@ -104,7 +104,10 @@ pub(crate) async fn l13_a_revived_message_is_in_its_group_again(stage: &Stage<'_
     push(&*queue, &["a", "a", "a"]).await;
     let first = bury_next(&*queue, "dead").await;
     assert_eq!(first, id(1));
-    queue.revive(&[first]).await.expect("revives");
+    queue
+        .revive(&[first], Revival::WithState)
+        .await
+        .expect("revives");
     let held = take_one(&*queue).await;
     assert_eq!(held.id(), id(2));
     take_nothing(&*queue).await;

@@ -158,7 +158,11 @@ async fn act(queue: &dyn GroupedQueue, way: &str, held: Option<Delivery>) {
                 }
                 "extend-to-soon" => extend(queue, held(), SOON).await,
                 "cancel" => assert_eq!(cancel(queue, &[1]).await, [Cancelled::Cancelled]),
-                "revive" => queue.revive(&[id(1)]).await.map(drop).expect("revives"),
+                "revive" => queue
+                    .revive(&[id(1)], Revival::WithState)
+                    .await
+                    .map(drop)
+                    .expect("revives"),
                 "resume-parked" | "resume-paused" => {
                     queue.resume_group("a").await.expect("resumes");
                 }

@@ -70,7 +70,10 @@ pub(crate) async fn l13_the_cap_is_exact_and_drops_the_oldest(stage: &Stage<'_>)
         (counters.died, counters.trimmed, counters.depth.dead),
         (7, 4, 3)
     );
-    let revived = queue.revive(&[id(1)]).await.expect("revives");
+    let revived = queue
+        .revive(&[id(1)], Revival::WithState)
+        .await
+        .expect("revives");
     assert_eq!(revived, [Revived::NotFound]);
 }
 
@@ -108,7 +111,10 @@ pub(crate) async fn l13_another_cap_holds_at_once(stage: &Stage<'_>) {
         .reconfigure_leasing(|config| config.dead_letter_cap = 2)
         .await;
     assert_eq!(died(&dead(&*queue).await), [4, 5], "the oldest went");
-    let revived = queue.revive(&[id(3)]).await.expect("an answer");
+    let revived = queue
+        .revive(&[id(3)], Revival::WithState)
+        .await
+        .expect("an answer");
     assert_eq!(revived, [Revived::NotFound]);
     bury_next(&*queue, "dead").await;
     assert_eq!(died(&dead(&*queue).await), [5, 6]);
@@ -136,7 +142,10 @@ pub(crate) async fn l13_a_revived_message_starts_anew(stage: &Stage<'_>) {
         settle_live(&*queue, Settlement::retry(delivery.receipt, ms(0))).await;
     }
     assert_eq!(
-        queue.revive(&[id(1)]).await.expect("revives"),
+        queue
+            .revive(&[id(1)], Revival::WithState)
+            .await
+            .expect("revives"),
         [Revived::Revived]
     );
     assert_eq!(depth(&*queue).await, [1, 0, 0, 0], "ready at once");
@@ -166,7 +175,10 @@ pub(crate) async fn l13_revive_answers_each_id_in_turn(stage: &Stage<'_>) {
     let leased = take_one(&*queue).await;
     let asked = [id(2), id(2), id(3), id(4), id(99), id(1)];
     use Revived::{NotFound, Revived as Back};
-    let revived = queue.revive(&asked).await.expect("revives");
+    let revived = queue
+        .revive(&asked, Revival::WithState)
+        .await
+        .expect("revives");
     assert_eq!(
         revived,
         [Back, NotFound, NotFound, NotFound, NotFound, Back]
@@ -184,7 +196,10 @@ pub(crate) async fn l13_discard_removes_for_good_and_counts(stage: &Stage<'_>) {
     let gone = queue.discard(&[id(1), id(3), id(3), id(4), id(99)]).await;
     assert_eq!(gone.expect("discards"), 2);
     assert_eq!(died(&dead(&*queue).await), [2]);
-    let revived = queue.revive(&[id(1)]).await.expect("revives");
+    let revived = queue
+        .revive(&[id(1)], Revival::WithState)
+        .await
+        .expect("revives");
     assert_eq!(revived, [Revived::NotFound]);
     assert_eq!(depth(&*queue).await, [1, 0, 0, 1]);
 }
@@ -220,7 +235,10 @@ pub(crate) async fn l13_pages_hold_while_dead_letters_come_and_go(stage: &Stage<
         .discard(&[id(1), id(4), id(6)])
         .await
         .expect("discards");
-    queue.revive(&[id(2)]).await.expect("revives");
+    queue
+        .revive(&[id(2)], Revival::WithState)
+        .await
+        .expect("revives");
     let cursor = first.next.expect("there is more");
     let second = queue
         .dead_letters(Page::after(cursor, 4))

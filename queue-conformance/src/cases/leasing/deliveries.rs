@@ -76,7 +76,10 @@ pub(crate) async fn l20_a_revival_does_not_begin_the_age_again(stage: &Stage<'_>
     stage.advance(10).await;
     let dead = bury_next(&*queue, "no use").await;
     stage.advance(10).await;
-    let revived = queue.revive(&[dead]).await.expect("revives");
+    let revived = queue
+        .revive(&[dead], Revival::WithState)
+        .await
+        .expect("revives");
     assert_eq!(revived, [Revived::Revived]);
     stage.advance(10).await;
     assert_eq!(take_one(&*queue).await.age, Some(ms(30)));

@@ -146,7 +146,10 @@ pub(crate) async fn b7_a_revived_message_has_no_key(stage: &Stage<'_>) {
     let queue = stage.leasing().await;
     queue.put(keyed("x")).await;
     bury_next(&*queue, "dead").await;
-    queue.revive(&[id(1)]).await.expect("revives");
+    queue
+        .revive(&[id(1)], Revival::WithState)
+        .await
+        .expect("revives");
     assert_eq!(queue.pushed(keyed("x")).await, accepted(2));
     assert_eq!(stage.ordered(drain(&*queue).await), [1, 2]);
 }

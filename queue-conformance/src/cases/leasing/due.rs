@@ -78,7 +78,10 @@ pub(crate) async fn d1_attempts_and_retries_go_on_as_usual(stage: &Stage<'_>) {
         ms(105),
         "it was pushed before it was due"
     );
-    queue.revive(&[id(1)]).await.expect("revives");
+    queue
+        .revive(&[id(1)], Revival::WithState)
+        .await
+        .expect("revives");
     let places = depth(&*queue).await;
     assert_eq!(places, [1, 0, 0, 0], "its due time is long over");
 }

@@ -111,7 +111,10 @@ pub(crate) async fn l14_a_revived_message_has_no_reason_and_was_pushed_when_it_w
     let pushed = take_one(&*queue).await;
     stage.advance(50).await;
     fail(&*queue, &pushed, "no paper").await;
-    queue.revive(&[id(1)]).await.expect("revives");
+    queue
+        .revive(&[id(1)], Revival::WithState)
+        .await
+        .expect("revives");
     stage.advance(50).await;
     let delivery = take_one(&*queue).await;
     assert_eq!((delivery.attempt, &delivery.failure), (1, &None));

@@ -78,7 +78,10 @@ pub(crate) async fn l16_a_holders_name_lasts_as_long_as_its_lease(stage: &Stage<
     .await;
     assert_eq!(holders(&*queue).await, [(fifth, holder("fifth"))]);
     settle_live(&*queue, Settlement::bury(fifth, "dead")).await;
-    queue.revive(&[id(1)]).await.expect("revives");
+    queue
+        .revive(&[id(1)], Revival::WithState)
+        .await
+        .expect("revives");
     let last = take_one(&*queue).await.receipt;
     assert_eq!(holders(&*queue).await, [(last, None)]);
 }

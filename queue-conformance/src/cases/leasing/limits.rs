@@ -43,8 +43,8 @@ pub(crate) async fn batches_have_at_most_128_entries(stage: &Stage<'_>) {
     assert_eq!(settled, [Settled::Done; 128]);
 
     let letters: Vec<MessageId> = (1..=129).map(id).collect();
-    refused(queue.revive(&[]).await, "empty batch");
-    refused(queue.revive(&letters).await, "129");
+    refused(queue.revive(&[], Revival::WithState).await, "empty batch");
+    refused(queue.revive(&letters, Revival::WithState).await, "129");
     refused(queue.discard(&[]).await, "empty batch");
     refused(queue.discard(&letters).await, "129");
     assert_eq!(queue.discard(&letters[1..]).await.expect("discards"), 0);

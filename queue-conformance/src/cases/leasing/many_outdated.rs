@@ -94,7 +94,10 @@ pub(crate) async fn l17_every_call_ends_128(stage: &Stage<'_>) {
     queue.put("x").await;
     let cancelled = cancel(&*queue, &[4 * 128]).await;
     assert_eq!(cancelled, [Cancelled::TooLate], "it has just ended");
-    let revived = queue.revive(&[id(1)]).await.expect("revives");
+    let revived = queue
+        .revive(&[id(1)], Revival::WithState)
+        .await
+        .expect("revives");
     assert_eq!(revived, [Revived::NotFound]);
     assert_eq!(queue.discard(&[id(1)]).await.expect("discards"), 0);
     assert_eq!(dead(&*queue).await, []);

@@ -124,7 +124,10 @@ pub(crate) async fn l5_every_way_in_and_out_is_counted(stage: &Stage<'_>) {
     assert_eq!(depth(&*queue).await, [3, 2, 1, 2]);
     stage.advance(100).await;
     queue.discard(&[id(5)]).await.expect("discards");
-    queue.revive(&[id(6)]).await.expect("revives");
+    queue
+        .revive(&[id(6)], Revival::WithState)
+        .await
+        .expect("revives");
     queue.purge(count(1)).await.expect("purges");
     let cancelled = queue.cancel_one(id(9)).await.expect("cancels");
     assert_eq!(cancelled, Cancelled::Cancelled);
@@ -213,7 +216,10 @@ pub(crate) async fn counters_tell_how_long_the_oldest_has_been_ready(stage: &Sta
     assert_eq!(oldest().await, Some(ms(30)), "since the end of its delay");
     ack(&*queue, &take_one(&*queue).await).await;
     settle_live(&*queue, Settlement::bury(second.receipt, "dead")).await;
-    queue.revive(&[second.id()]).await.expect("revives");
+    queue
+        .revive(&[second.id()], Revival::WithState)
+        .await
+        .expect("revives");
     stage.advance(20).await;
     assert_eq!(oldest().await, Some(ms(20)), "since its revival");
 }

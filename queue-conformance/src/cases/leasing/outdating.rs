@@ -258,7 +258,7 @@ pub(crate) async fn l17_a_revived_message_has_no_end(stage: &Stage<'_>) {
     bury_next(&*queue, "before its end").await;
     stage.advance(100).await;
     assert_eq!(depth(&*queue).await, [0, 0, 0, 2]);
-    let revived = queue.revive(&[id(1), id(2)]).await;
+    let revived = queue.revive(&[id(1), id(2)], Revival::WithState).await;
     assert_eq!(revived.expect("revives"), [Revived::Revived; 2]);
     stage.advance(10_000).await;
     let first = take_one(&*queue).await;

@@ -81,7 +81,10 @@ pub(crate) async fn l16_a_ready_message_is_shown_as_it_is(stage: &Stage<'_>) {
     stage.advance(10).await;
     assert_eq!(past(&*queue).await, (2, failed(), ms(80)), "expired");
     bury_next(&*queue, "dead").await;
-    queue.revive(&[id(1)]).await.expect("revives");
+    queue
+        .revive(&[id(1)], Revival::WithState)
+        .await
+        .expect("revives");
     assert_eq!(
         past(&*queue).await,
         (0, None, ms(80)),
@@ -253,6 +256,9 @@ pub(crate) async fn l16_the_rest_of_a_time_to_live_is_shown(stage: &Stage<'_>) {
     for delivery in deliveries {
         settle_live(&*queue, Settlement::bury(delivery.receipt, "dead")).await;
     }
-    queue.revive(&[id(1)]).await.expect("revives");
+    queue
+        .revive(&[id(1)], Revival::WithState)
+        .await
+        .expect("revives");
     assert_eq!(rest(Place::Ready).await, [(1, None)], "revived without one");
 }

@@ -123,7 +123,10 @@ pub(crate) async fn l7_a_push_reclaims(stage: &Stage<'_>) {
 pub(crate) async fn l7_revive_and_discard_reclaim(stage: &Stage<'_>) {
     let queue = expired(stage, 256).await;
     assert_eq!(queue.discard(&[id(1), id(200)]).await.expect("discards"), 1);
-    let revived = queue.revive(&[id(2), id(200)]).await.expect("revives");
+    let revived = queue
+        .revive(&[id(2), id(200)], Revival::WithState)
+        .await
+        .expect("revives");
     assert_eq!(
         revived,
         [Revived::Revived, Revived::Revived],

@@ -128,11 +128,49 @@ pub(crate) async fn l21_a_revived_message_has_its_state(stage: &Stage<'_>) {
     .await;
     let buried = take_one(&*queue).await.receipt;
     settle_live(&*queue, Settlement::bury(buried, "no").with_state("buried")).await;
-    let revived = queue.revive(&[last.id, buried.id]).await.expect("revives");
+    let revived = queue
+        .revive(&[last.id, buried.id], Revival::WithState)
+        .await
+        .expect("revives");
     assert_eq!(revived, [Revived::Revived; 2]);
     let delivery = take_with(&*queue, Some("retried")).await;
     assert_eq!((delivery.attempt, &delivery.failure), (1, &None));
     take_with(&*queue, Some("buried")).await;
+}
+
+pub(crate) async fn l21_a_message_that_starts_fresh_has_no_state(stage: &Stage<'_>) {
+    let queue = stage.leasing().await;
+    queue.put_numbered(3).await;
+    let mut ids = Vec::new();
+    for state in ["one", "two"] {
+        let receipt = take_one(&*queue).await.receipt;
+        settle_live(&*queue, Settlement::bury(receipt, "no").with_state(state)).await;
+        ids.push(receipt.id);
+    }
+    let live = take_one(&*queue).await.receipt;
+    keep(&*queue, live, "three").await;
+    let asked = [ids[0], live.id];
+    let revived = queue.revive(&asked, Revival::Fresh).await;
+    assert_eq!(
+        revived.expect("an answer"),
+        [Revived::Revived, Revived::NotFound]
+    );
+    assert_eq!(state_size(&*queue, ids[0]).await, 0);
+    let again = take_with(&*queue, None).await;
+    assert_eq!(
+        (again.id(), again.attempt, &again.failure),
+        (ids[0], 1, &None)
+    );
+    assert_eq!(
+        text(one_dead(&*queue).await.state.as_ref()),
+        Some("two"),
+        "of another"
+    );
+    assert_eq!(
+        state_size(&*queue, live.id).await,
+        5,
+        "of one that is not dead"
+    );
 }
 
 pub(crate) async fn l21_a_state_of_one_message_of_a_batch(stage: &Stage<'_>) {

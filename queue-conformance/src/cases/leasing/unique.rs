@@ -187,7 +187,10 @@ pub(crate) async fn l9_a_revived_message_has_no_unique_mark(stage: &Stage<'_>) {
     let queue = stage.leasing().await;
     admits(&queue, "key", 1, "the first").await;
     bury_next(&*queue, "dead").await;
-    let revived = queue.revive(&[id(1)]).await.expect("revives");
+    let revived = queue
+        .revive(&[id(1)], Revival::WithState)
+        .await
+        .expect("revives");
     assert_eq!(revived, [Revived::Revived]);
     assert_eq!(marks(&queue).await, 0);
     admits(&queue, "key", 2, "beside the revived one").await;

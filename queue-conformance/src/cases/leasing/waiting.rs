@@ -126,7 +126,10 @@ pub(crate) async fn waiting_a_revival_wakes(stage: &Stage<'_>) {
     queue.put_numbered(1).await;
     let dead = bury_next(&*queue, "dead").await;
     let waiting = stage.receiver(&queue).await;
-    queue.revive(&[dead]).await.expect("revives");
+    queue
+        .revive(&[dead], Revival::WithState)
+        .await
+        .expect("revives");
     assert_eq!(
         stage
             .prompt("a receive after a revival", waiting)

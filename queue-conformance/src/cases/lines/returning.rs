@@ -109,7 +109,10 @@ pub(crate) async fn l11_a_revived_message_goes_to_the_tail(stage: &Stage<'_>) {
     queue.put_numbered(4).await;
     bury_next(&*queue, "dead").await;
     bury_next(&*queue, "dead").await;
-    queue.revive(&[id(2), id(1)]).await.expect("revives");
+    queue
+        .revive(&[id(2), id(1)], Revival::WithState)
+        .await
+        .expect("revives");
     queue.put_numbered(1).await;
     let drained = drain(&*queue).await;
     assert_eq!(drained, [3, 4, 2, 1, 5], "in the order asked for");

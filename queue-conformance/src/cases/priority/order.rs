@@ -91,7 +91,10 @@ pub(crate) async fn p3_a_returned_message_keeps_its_priority(stage: &Stage<'_>) 
     ];
     queue.settle(&batch).await.expect("settles");
     stage.advance(100).await;
-    queue.revive(&[id(5)]).await.expect("revives");
+    queue
+        .revive(&[id(5)], Revival::WithState)
+        .await
+        .expect("revives");
     assert_eq!(drain(&*queue).await, [5, 3, 1, 2, 4], "as at first");
 }
 
@@ -243,7 +246,10 @@ pub(crate) async fn p4_a_retry_and_a_revival_arrive_anew(stage: &Stage<'_>) {
     enqueue(&queue, &[0]).await;
     stage.advance(20).await;
     enqueue(&queue, &[0]).await;
-    queue.revive(&[id(2)]).await.expect("revives");
+    queue
+        .revive(&[id(2)], Revival::WithState)
+        .await
+        .expect("revives");
     stage.advance(1).await;
     enqueue(&queue, &[0]).await;
     // 3 arrived at 40, 1 when its delay was over at 50, 2 and 4 at 60, 5 at 61.

@@ -76,12 +76,14 @@ impl State {
         )
     }
 
-    pub(crate) fn revive(&mut self, id: MessageId, now: Timestamp) -> Revived {
+    pub(crate) fn revive(&mut self, id: MessageId, now: Timestamp, revival: Revival) -> Revived {
         let Some(letter) = self.take_dead(id) else {
             return Revived::NotFound;
         };
         let mut stored = Stored::new(letter.body, letter.headers, letter.pushed_at);
-        stored.state = letter.state.unwrap_or_default();
+        if revival == Revival::WithState {
+            stored.state = letter.state.unwrap_or_default();
+        }
         self.messages.insert(id, stored);
         self.join(id, now);
         self.counters.revived += 1;

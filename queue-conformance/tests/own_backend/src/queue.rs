@@ -190,9 +190,10 @@ impl Leasing for Handle {
         self.call(|state, _| state.dead_letters(page))
     }
 
-    async fn revive(&self, ids: &[MessageId]) -> Result<Vec<Revived>> {
+    async fn revive(&self, ids: &[MessageId], revival: Revival) -> Result<Vec<Revived>> {
         limits::check_batch(ids.len())?;
-        self.call(|state, now| ids.iter().map(|id| state.revive(*id, now)).collect())
+        let each = ids.iter();
+        self.call(|state, now| each.map(|id| state.revive(*id, now, revival)).collect())
     }
 
     async fn discard(&self, ids: &[MessageId]) -> Result<u64> {

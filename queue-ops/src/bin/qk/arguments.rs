@@ -415,6 +415,9 @@ pub(crate) enum Dead {
     Revive {
         #[command(flatten)]
         choice: DeadChoice,
+        /// Without the states that their holders stored: a durable job takes all its steps again.
+        #[arg(long)]
+        fresh: bool,
         /// So many a second, until the first of them dies again.
         #[arg(long)]
         per_second: Option<NonZeroUsize>,

@@ -2,7 +2,7 @@
 
 use std::{num::NonZeroUsize, time::Duration};
 
-use queue_core::{Backend, DeadLetter, Error, Found, Leasing, MessageId, Revived, limits};
+use queue_core::{Backend, DeadLetter, Error, Found, Leasing, MessageId, Revival, Revived, limits};
 use queue_ops::{ShellCommand, counted, group_failures, ids_of_failure};
 use serde_json::{Value, json};
 
@@ -18,7 +18,17 @@ pub(crate) async fn run(backend: &dyn Backend, command: &Dead, output: &Output) 
     match command {
         Dead::Ls { queue, limit } => list(backend, queue, limit.get(), output).await,
         Dead::Groups { queue } => groups(backend, queue, output).await,
-        Dead::Revive { choice, per_second } => revive(backend, choice, *per_second, output).await,
+        Dead::Revive {
+            choice,
+            fresh,
+            per_second,
+        } => {
+            let revival = match fresh {
+                true => Revival::Fresh,
+                false => Revival::WithState,
+            };
+            revive(backend, choice, revival, *per_second, output).await
+        }
         Dead::Discard(choice) => discard(backend, choice, output).await,
     }
 }
@@ -148,6 +158,7 @@ fn is_confirmed(
 async fn revive(
     backend: &dyn Backend,
     choice: &DeadChoice,
+    revival: Revival,
     per_second: Option<NonZeroUsize>,
     output: &Output,
 ) -> Outcome {
@@ -162,7 +173,7 @@ async fn revive(
     let at_once = per_second.map_or(limits::MAX_BATCH, |most| most.get().min(limits::MAX_BATCH));
     let bar = progress(ids.len() as u64);
     for batch in ids.chunks(at_once) {
-        for (id, one) in batch.iter().zip(leasing.revive(batch).await?) {
+        for (id, one) in batch.iter().zip(leasing.revive(batch, revival).await?) {
             if named && one == Revived::NotFound {
                 write_line(&format!("{id}: no dead letter has this id"))?;
             }

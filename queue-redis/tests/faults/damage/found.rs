@@ -94,7 +94,7 @@ impl Three {
         let why = letters[0].why();
         assert!(why.contains("damaged"), "{why}");
         let leasing = self.leasing();
-        let revived = self.run(leasing.revive(&[letters[0].id]));
+        let revived = self.run(leasing.revive(&[letters[0].id], Revival::WithState));
         assert_eq!(revived.expect("answers"), [Revived::NotFound]);
         let counters = self.run(leasing.counters());
         assert!(counters.expect("counters").balance());

@@ -116,7 +116,7 @@ pub(crate) async fn play(backend: &dyn Backend, filled: &Filled, done: &[Done]) 
     allowed(leasing.reschedule(&[stranger], later).await.map(drop));
     let distinct = Push::new("distinct again").with_distinct("c");
     allowed(leasing.push(&[distinct]).await.map(drop));
-    allowed(leasing.revive(&ids).await.map(drop));
+    allowed(leasing.revive(&ids, Revival::WithState).await.map(drop));
     allowed(leasing.pause().await);
     allowed(leasing.resume().await);
     allowed(leasing.wait_for_arrival(Duration::from_millis(1)).await);

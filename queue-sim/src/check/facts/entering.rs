@@ -3,13 +3,16 @@
 use std::time::Duration;
 
 use queue_core::{
-    Delivery, Extended, Inserted, MessageId, Peeked, Push, Pushed, QueueKind, Receipt, Settled,
-    Settlement,
+    Bytes, Delivery, Extended, Inserted, MessageId, Peeked, Push, Pushed, QueueKind, Receipt,
+    Revival, Revived, Settled, Settlement,
     call::{Answer, Call},
 };
 
 use super::{Facts, Happened, PushFact, Pushing, What, millis};
 use crate::check::{branch::Done, span::Span};
+
+/// The state of a message that starts fresh.
+static NO_STATE: Bytes = Bytes::new();
 
 /// The answers to the entries of a call: none where nobody knows them.
 macro_rules! answers {
@@ -127,10 +130,17 @@ impl<'a> Facts<'a> {
                 let what = |at: usize| What::Rescheduled(*due, moved.get(at).copied());
                 self.each(ids, span, |at, id| (*id, what(at)));
             }
-            (Call::Revive(ids), _) => {
+            (Call::Revive(ids, revival), _) => {
                 let revived = answers!(answer, Revived);
                 let what = |at: usize| What::Revived(revived.get(at).copied());
                 self.each(ids, span, |at, id| (*id, what(at)));
+                if *revival == Revival::Fresh {
+                    let stored = |at: usize| {
+                        let took_effect = revived.get(at).map(|one| *one == Revived::Revived);
+                        What::Stored(&NO_STATE, took_effect)
+                    };
+                    self.each(ids, span, |at, id| (*id, stored(at)));
+                }
             }
             (Call::Discard(ids), _) => {
                 self.each(ids, span, |_, id| (*id, What::Discarded(answer.is_some())));

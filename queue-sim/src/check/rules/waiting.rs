@@ -157,7 +157,7 @@ fn stills(facts: &Facts<'_>, end: u64, slack: u64) -> Vec<Still> {
 fn hints(call: &Call) -> bool {
     matches!(
         call,
-        Call::Push(_) | Call::Reschedule(..) | Call::Insert(_) | Call::Settle(_) | Call::Revive(_)
+        Call::Push(_) | Call::Reschedule(..) | Call::Insert(_) | Call::Settle(_) | Call::Revive(..)
     )
 }
 

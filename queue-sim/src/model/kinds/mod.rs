@@ -216,7 +216,7 @@ fn leasing(model: &mut LeasingModel, now: Timestamp, call: &Call) -> model::Mode
         Call::Depth => Answer::Depth(model.depth(now)),
         Call::Counters => Answer::Counters(Box::new(model.counters(now))),
         Call::DeadLetters(page) => Answer::DeadLetters(model.dead_letters(now, *page)?),
-        Call::Revive(ids) => Answer::Revived(model.revive(now, ids)?),
+        Call::Revive(ids, revival) => Answer::Revived(model.revive(now, ids, *revival)?),
         Call::Discard(ids) => Answer::Count(model.discard(now, ids)?),
         Call::Pause => {
             model.pause();

@@ -9,7 +9,7 @@ use bytes::Bytes;
 use proptest::{collection::vec, option, prelude::*, sample::select};
 use queue_core::{
     Disposition, Extension, Holder, KeptResult, MessageId, Page, Place, Push, QueueKind, Receipt,
-    Settlement, TimeToLive, Token,
+    Revival, Settlement, TimeToLive, Token,
     call::Call,
     limits::{MAX_BATCH, MAX_HOLDER, MAX_PROGRESS, MAX_STATE},
 };
@@ -29,7 +29,8 @@ pub(super) fn leasing() -> impl Strategy<Value = Call> {
         5 => (receipts(), option::of(select(vec![1, 20, MAX_PROGRESS])), state(), lease_time()).prop_map(extend),
         5 => ids().prop_map(Call::Find),
         4 => pages().prop_map(Call::DeadLetters),
-        4 => ids().prop_map(Call::Revive),
+        4 => (ids(), select(vec![Revival::WithState, Revival::Fresh]))
+            .prop_map(|(ids, revival)| Call::Revive(ids, revival)),
         2 => ids().prop_map(Call::Discard),
         1 => Just(Call::Pause),
         2 => Just(Call::Resume),
@@ -156,7 +157,7 @@ fn too_many() -> impl Strategy<Value = Call> {
         Call::SettleAndLease(acks, NonZeroUsize::MIN, second, None),
         Call::Extend(Extension::all(&receipts), second),
         Call::Find(ids.clone()),
-        Call::Revive(ids.clone()),
+        Call::Revive(ids.clone(), Revival::WithState),
         Call::Cancel(ids.clone()),
         Call::Discard(ids),
     ])

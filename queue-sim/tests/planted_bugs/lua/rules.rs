@@ -147,6 +147,9 @@ edits! {
         "leasing/dead_letters": "call('HSET', FRAMES, id, frame)" => "local at, from = after_state(frame)
       call('HSET', FRAMES, id, sub(frame, 1, at - 1) .. sub(frame, from))";
     }
+    FRESH_KEEPS_THE_STATE {
+        "leasing/dead_letters": "ARGV[3] == 'fresh'" => "false";
+    }
     FIND_SHOWS_THE_EXPIRED {
         "leasing/find": "local live = deadline > now" => "local live = true";
         "leasing/find": "    reclaim()\n" => "";
