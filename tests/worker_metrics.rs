@@ -75,7 +75,7 @@ async fn empty(queue: &dyn Leasing) {
 fn each_delivery_has_one_outcome_and_each_handling_one_ending() {
     recorded(true, async |page| {
         let jobs = jobs().await;
-        jobs.push_all(&[0, 1, 2, 3, 4]).await.expect("pushes");
+        jobs.push_all(&[0, 1, 2, 3, 4, 5]).await.expect("pushes");
         jobs.queue()
             .push_one("no number")
             .await
@@ -96,16 +96,18 @@ fn each_delivery_has_one_outcome_and_each_handling_one_ending() {
                     1 => Err(Failure::new("not yet")),
                     2 => panic!("as it is meant to"),
                     3 => pending().await,
+                    4 => Err(Failure::defer("busy", SECOND)),
                     _ => Err(Failure::bury("never")),
                 }
             })
             .await
             .expect("sound settings");
         let counts = report.counts;
-        assert_eq!((counts.leased, counts.acked), (13, 4));
+        assert_eq!((counts.leased, counts.acked), (15, 5));
         let outcomes = [
             ("acked", counts.acked),
             ("retried", counts.retried),
+            ("deferred", counts.deferred),
             ("died", counts.died),
             ("lost", 0),
         ];
@@ -114,7 +116,8 @@ fn each_delivery_has_one_outcome_and_each_handling_one_ending() {
             assert_eq!(shown, count as f64, "{outcome}");
         }
         let endings = [
-            ("done", 4.0),
+            ("done", 5.0),
+            ("deferred", 1.0),
             ("failed", 2.0),
             ("panicked", 1.0),
             ("timed_out", 1.0),
@@ -125,8 +128,8 @@ fn each_delivery_has_one_outcome_and_each_handling_one_ending() {
             let shown = page.by("queue_kit_handled_total", "ending", ending);
             assert_eq!(shown, count, "{ending}");
         }
-        assert_eq!(page.of("queue_kit_deliveries_total"), 13.0);
-        assert_eq!(page.of("queue_kit_handler_seconds_count"), 13.0);
+        assert_eq!(page.of("queue_kit_deliveries_total"), 15.0);
+        assert_eq!(page.of("queue_kit_handler_seconds_count"), 15.0);
         assert_eq!(page.of("queue_kit_handler_seconds_sum"), 1.0, "the timeout");
         assert_eq!(page.of("queue_kit_in_flight"), 0.0);
         let settle_and_leases = page.by("queue_kit_calls_total", "call", "settle_and_lease");

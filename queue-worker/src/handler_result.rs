@@ -2,7 +2,7 @@
 
 use queue_core::in_millis;
 
-use super::{Failure, Verdict, guard::AbnormalEnd};
+use super::{Failure, Remedy, Verdict, guard::AbnormalEnd};
 
 /// The end of one message's handling.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -14,7 +14,15 @@ pub(crate) enum HandlerResult {
 }
 
 impl HandlerResult {
-    /// The failure of the attempt, if it failed.
+    /// Whether the attempt failed. One that was deferred, as that of a durable job that sleeps, did not.
+    pub(crate) fn has_failed(&self) -> bool {
+        match self.failure() {
+            Some(failure) => !matches!(failure.remedy(), Remedy::Defer { .. }),
+            None => false,
+        }
+    }
+
+    /// The failure of the attempt, if it has one.
     pub(crate) fn failure(&self) -> Option<Failure> {
         Some(match self {
             Self::Returned(Verdict::Done | Verdict::DoneWith(_)) => return None,
@@ -36,7 +44,10 @@ impl HandlerResult {
     pub(crate) const fn name(&self) -> &'static str {
         match self {
             Self::Returned(Verdict::Done | Verdict::DoneWith(_)) => "done",
-            Self::Returned(Verdict::Failed(_)) => "failed",
+            Self::Returned(Verdict::Failed(failure)) => match failure.remedy() {
+                Remedy::Defer { .. } => "deferred",
+                _ => "failed",
+            },
             Self::Undecodable(_) => "undecodable",
             Self::Abnormal(AbnormalEnd::Panicked(_)) => "panicked",
             Self::Abnormal(AbnormalEnd::TimedOut(_)) => "timed_out",

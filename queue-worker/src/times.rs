@@ -50,7 +50,7 @@ impl Times {
                 }
             }
             Event::Ended { ending, took, .. } => {
-                let failed = ending.is_none_or(|ending| HandlerResult::failure(ending).is_some());
+                let failed = ending.is_none_or(HandlerResult::has_failed);
                 self.in_minute(queue, event, now, |minute| {
                     minute.handled += 1;
                     minute.failed += u64::from(failed);

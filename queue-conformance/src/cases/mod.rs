@@ -430,6 +430,7 @@ macro_rules! __cases {
                 q3_a_redelivery_takes_a_token_and_no_settlement_gives_one_back [ExactClock] (Limits),
                 q3_a_rule_gives_one_group_a_rate_of_its_own [ExactClock] (Limits),
                 q3_with_another_rate_the_bucket_is_as_full_as_before [ExactClock] (Limits Stored),
+                q3_another_rate_reaches_many_groups [ExactClock] (Limits Stored),
                 q3_a_bucket_outlives_its_group_until_it_is_full [ExactClock] (Limits),
                 q3_turns_are_of_the_groups_with_tokens [ExactClock] (Whole Limits),
                 q3_both_rates_hold_together [ExactClock] (Whole Limits),

@@ -19,8 +19,9 @@ use crate::{
 };
 
 /// The results of handlings: the names of [`HandlerResult::name`], and `cut_off`.
-const ENDINGS: [&str; 6] = [
+const ENDINGS: [&str; 7] = [
     "done",
+    "deferred",
     "failed",
     "panicked",
     "timed_out",

@@ -10,7 +10,7 @@
 //! | --- | --- | --- | --- | --- |
 //! | `queue_kit_deliveries_total` | counter | messages | | deliveries taken |
 //! | `queue_kit_outcomes_total` | counter | messages | `outcome` | their outcomes, each once: `acked`, `retried`, `deferred`, `released`, `died`, `lost`, `unconfirmed`, `unsettled`, `abandoned`, as in [`Counts`](crate::Counts) |
-//! | `queue_kit_handled_total` | counter | messages | `ending` | their endings: `done`, `failed`, `panicked`, `timed_out`, `undecodable` (no handler was called), `cut_off` |
+//! | `queue_kit_handled_total` | counter | messages | `ending` | their endings: `done`, `deferred`, `failed`, `panicked`, `timed_out`, `undecodable` (no handler was called), `cut_off` |
 //! | `queue_kit_in_flight` | gauge | messages | | in handlers now |
 //! | `queue_kit_handler_seconds` | histogram | seconds | | from a handler's start to its end; for a batch, once for each message |
 //! | `queue_kit_wait_seconds` | histogram | seconds | | from the push to the first delivery, of messages stamped with [`with_pushed_at`](queue_core::Headers::with_pushed_at) |

@@ -130,6 +130,44 @@ pub(crate) async fn q3_with_another_rate_the_bucket_is_as_full_as_before(stage: 
     assert_eq!(taken(&*queue).await.0, [22, 23], "a new rate begins full");
 }
 
+/// A backend may give the buckets of many groups another rate in steps.
+pub(crate) async fn q3_another_rate_reaches_many_groups(stage: &Stage<'_>) {
+    const GROUPS: usize = 1_200;
+    let slow = GroupedConfig::default().with_group_rate(1, ms(60_000));
+    let queue = stage.grouped_with(slow).await;
+    let keys: Vec<String> = (0..GROUPS).map(|key| key.to_string()).collect();
+    let keys: Vec<&str> = keys.iter().map(|key| &**key).collect();
+    for keys in keys.chunks(limits::MAX_BATCH) {
+        push(&*queue, keys).await;
+        push(&*queue, keys).await;
+    }
+    let take_all = async || {
+        let mut taken = 0;
+        loop {
+            let leased = queue.lease(count(limits::MAX_BATCH), LONG).await;
+            let deliveries = leased.expect("leases").deliveries;
+            if deliveries.is_empty() {
+                return taken;
+            }
+            taken += deliveries.len();
+            let acks: Vec<_> = deliveries
+                .iter()
+                .map(|each| Settlement::ack(each.receipt))
+                .collect();
+            let settled = queue.settle(&acks).await.expect("settles");
+            assert!(settled.iter().all(|settled| *settled == Settled::Done));
+        }
+    };
+    assert_eq!(take_all().await, GROUPS);
+    let quick = GroupedConfig::default().with_group_rate(1, ms(100));
+    stage.reconfigure(quick.into()).await.expect("changes");
+    assert_eq!(take_all().await, 0, "as empty as before");
+    stage.advance(99).await;
+    assert_eq!(take_all().await, 0);
+    stage.advance(1).await;
+    assert_eq!(take_all().await, GROUPS);
+}
+
 pub(crate) async fn q3_a_bucket_outlives_its_group_until_it_is_full(stage: &Stage<'_>) {
     let queue = stage.grouped_with(two_in_60()).await;
     for _ in 0..2 {
