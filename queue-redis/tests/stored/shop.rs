@@ -5,8 +5,8 @@ use std::{num::NonZeroUsize, sync::Arc, time::Duration};
 use queue_core::{
     Backend, BoundedConfig, Claim, DelayConfig, Due, Extension, GroupChange, GroupRule,
     GroupedConfig, GroupedQueueExt, Insert, KeptResult, Leasing, LeasingExt, OnDeath, Overflow,
-    Partitioned, PriorityConfig, Push, QueueName, Queues, Receipt, ReliableConfig, RotatingConfig,
-    Settlement, TimeToLive,
+    Page, Partitioned, PriorityConfig, Push, QueueName, Queues, Receipt, ReliableConfig,
+    RotatingConfig, Settlement, TimeToLive,
 };
 use queue_schedule::{Periodic, Schedules};
 
@@ -273,11 +273,19 @@ async fn schedules(backend: &Arc<dyn Backend>) {
         .add_push(every, "ticks", |_| Ok(Push::new("tick")))
         .await
         .expect("adds");
-    // The first slot is pushed ahead.
+    let ring = RotatingConfig::default();
+    let ring = backend.open_rotating(&name("schedules"), &ring).await;
+    let ring = ring.expect("opens");
+    // The first slot is pushed ahead. Then the third version of the record, which says so, is alone in the ring.
     let pushed = async {
-        while ticks.depth().await.expect("counts").delayed == 0 {
+        loop {
+            let stored = ring.list(Page::first(2)).await.expect("lists").entries;
+            if stored.len() == 1 && stored[0].id.get() == 3 {
+                return;
+            }
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
     };
     scheduler.run_until(pushed).await.expect("ends");
+    assert_eq!(ticks.depth().await.expect("counts").delayed, 1);
 }
