@@ -1,0 +1,7 @@
+//! The outbox, the relay and the inbox on real databases, and on queues in memory.
+
+mod drivers;
+mod edges;
+mod poolers;
+mod rights;
+mod support;
