@@ -70,6 +70,28 @@ need_redis_server() {
     echo "redis-server $version"
 }
 
+# The servers that the tests of queue-sql start, on sockets of their own. Debian's package also runs one of its own, which
+# is left alone.
+need_postgres() {
+    has_postgres || install_package postgresql postgresql-server postgresql postgresql postgresql || true
+    has_postgres ||
+        give_up "there is no Postgres, and it could not be installed: install version 13 or newer, or name the folder of" \
+            "its programs by QUEUE_TEST_POSTGRES_BIN, and run this again"
+    has pgbouncer || [ -x /usr/sbin/pgbouncer ] ||
+        install_package pgbouncer pgbouncer pgbouncer pgbouncer pgbouncer || true
+    has pgbouncer || [ -x /usr/sbin/pgbouncer ] ||
+        give_up "there is no pgbouncer, and it could not be installed: install it, and run this again"
+}
+
+# Debian has the programs of each version in a folder of its own.
+has_postgres() {
+    local folder
+    for folder in ${QUEUE_TEST_POSTGRES_BIN:+"$QUEUE_TEST_POSTGRES_BIN"} /usr/lib/postgresql/*/bin; do
+        [ ! -x "$folder/initdb" ] || return 0
+    done
+    has initdb
+}
+
 # The sources of locales, from which a test of queue-redis makes one.
 need_locales() {
     has localedef && [ -e /usr/share/i18n/locales/en_US ] ||

@@ -627,6 +627,7 @@
 //! | `tracing` | no | a worker's spans and events, and the warnings of [`connect`] |
 //! | `metrics` | no | a worker's counts and times |
 //! | `cron` | no | the module `schedule`: periodic jobs by cron expressions and intervals |
+//! | `sql-postgres`, `sql-tokio-postgres`, `sql-sqlite` | no | the module `sql`: an outbox and an inbox, for pushes and effects within a transaction |
 //! | `signal` | no | `shutdown`, which waits for SIGTERM or ctrl-c |
 //! | `tower` | no | `worker::Tower`: layers of tower around a worker's handlers |
 //! | `msgpack` | no | the `MessagePack` codec |
@@ -656,6 +657,12 @@ pub use queue_redis::RedisBackend;
 pub use queue_redis::Tls;
 #[cfg(feature = "cron")]
 pub use queue_schedule as schedule;
+#[cfg(any(
+    feature = "sql-postgres",
+    feature = "sql-sqlite",
+    feature = "sql-tokio-postgres"
+))]
+pub use queue_sql as sql;
 #[cfg(feature = "worker")]
 pub use queue_worker as worker;
 #[cfg(feature = "worker")]

@@ -28,6 +28,10 @@ struct Delays;
 #[doc = include_str!("../docs/groups.md")]
 struct Groups;
 
+#[cfg(all(feature = "memory", feature = "worker", feature = "sql-sqlite"))]
+#[doc = include_str!("../docs/sql.md")]
+struct Sql;
+
 #[cfg(all(feature = "memory", feature = "tls"))]
 #[doc = include_str!("../docs/redis.md")]
 struct Redis;

@@ -48,6 +48,10 @@ mod statement;
 mod stores;
 mod transaction;
 
+/// The sqlx whose connections and pools this crate takes.
+#[cfg(any(feature = "sqlx-postgres", feature = "sqlx-sqlite"))]
+pub use sqlx;
+
 #[cfg(feature = "memory")]
 pub use self::memory::{MemoryDatabase, MemoryTransaction};
 #[cfg(feature = "planted")]

@@ -9,10 +9,12 @@ use super::support::*;
 /// The statements of the page, for these roles.
 fn grants() -> String {
     let page = include_str!("../../../docs/sql.md");
-    let grants = page
-        .split("```sql")
-        .nth(1)
-        .and_then(|rest| rest.split("```").next());
+    let mut blocks = page.split("```sql").skip(1);
+    let grants = blocks.find_map(|rest| {
+        rest.split("```")
+            .next()
+            .filter(|text| text.contains("GRANT"))
+    });
     grants.expect("the page has the statements").to_owned()
 }
 
