@@ -31,7 +31,6 @@
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
-mod error;
 mod inbox;
 #[cfg(feature = "memory")]
 mod memory;
@@ -63,7 +62,6 @@ pub use self::stores::SqlxSqlite;
 #[cfg(feature = "tokio-postgres")]
 pub use self::stores::TokioPostgres;
 pub use self::{
-    error::VERSION,
     inbox::{Inbox, InboxKey},
     message::{IntoMessage, Plain},
     outbox::{Outbox, OutboxPush},
@@ -72,6 +70,9 @@ pub use self::{
     statement::{Statement, Value},
     transaction::{Inserting, Listener, Seen, Store, Taken, Transaction, Wish},
 };
+
+/// The version of the tables that this release reads and writes.
+pub const VERSION: i32 = 1;
 
 /// The tables as text: run each file once, in this order. `migrate` of a store does the same.
 pub const POSTGRES_MIGRATIONS: [(&str, &str); 1] = [(

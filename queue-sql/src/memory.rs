@@ -10,7 +10,7 @@ use std::{
 };
 
 use async_trait::async_trait;
-use queue_core::{Bytes, Result};
+use queue_core::{Bytes, Error, ErrorKind, Result};
 use tokio::{
     sync::{
         Notify,
@@ -19,10 +19,7 @@ use tokio::{
     time::Instant,
 };
 
-use crate::{
-    Inserting, Listener, NewRow, OutboxRow, Seen, Store, Taken, Transaction, Wish,
-    error::unavailable,
-};
+use crate::{Inserting, Listener, NewRow, OutboxRow, Seen, Store, Taken, Transaction, Wish};
 
 type Step = Arc<dyn Fn(&'static str) -> Stepping + Send + Sync>;
 type Stepping = Pin<Box<dyn Future<Output = Result<()>> + Send>>;
@@ -445,7 +442,7 @@ impl Listener for MemoryListener {
     async fn next(&mut self) -> Result<Vec<String>> {
         let mut texts = Vec::new();
         match self.0.recv_many(&mut texts, usize::MAX).await {
-            0 => Err(unavailable("the listener is over")),
+            0 => Err(Error::new(ErrorKind::Unavailable, "the listener is over")),
             _ => Ok(texts),
         }
     }

@@ -144,7 +144,7 @@ impl OutboxRow {
     }
 
     /// Bytes of the row's columns.
-    pub(crate) fn size(&self) -> usize {
+    pub fn size(&self) -> usize {
         let text = |text: &Option<String>| text.as_ref().map_or(0, String::len);
         self.body.len() + text(&self.options) + text(&self.headers)
     }

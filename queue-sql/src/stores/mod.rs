@@ -1,5 +1,6 @@
 //! Databases, by client.
 
+mod error;
 #[cfg(any(feature = "sqlx-postgres", feature = "tokio-postgres"))]
 mod postgres;
 #[cfg(feature = "sqlx-postgres")]

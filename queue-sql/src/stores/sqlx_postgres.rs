@@ -9,11 +9,13 @@ use sqlx::{
     postgres::{PgListener, PgPoolOptions, PgRow},
 };
 
-use super::postgres as sql;
+use super::{
+    error::{check_version, from_state, unavailable},
+    postgres as sql,
+};
 use crate::{
     Inserting, Listener, NewRow, OutboxRow, POSTGRES_MIGRATIONS, Seen, Store, Taken, Transaction,
     Wish,
-    error::{check_version, from_state, unavailable},
     statement::{INSERT, INSERT_AND_NOTIFY, MARK},
 };
 

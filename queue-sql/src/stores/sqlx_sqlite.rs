@@ -6,9 +6,9 @@ use async_trait::async_trait;
 use queue_core::{Error, Result};
 use sqlx::{Row, SqliteConnection, SqlitePool, sqlite::SqliteRow};
 
+use super::error::{check_version, missing, unavailable};
 use crate::{
     Inserting, NewRow, OutboxRow, SQLITE_MIGRATIONS, Store, Taken, Transaction, Wish,
-    error::{check_version, missing, unavailable},
     statement::{INSERT, MARK},
 };
 

@@ -16,11 +16,13 @@ use async_trait::async_trait;
 use queue_core::{Error, Result};
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
-use super::postgres as sql;
+use super::{
+    error::{check_version, from_state, unavailable},
+    postgres as sql,
+};
 use crate::{
     Inserting, Listener, NewRow, OutboxRow, POSTGRES_MIGRATIONS, Seen, Store, Taken, Transaction,
     Wish,
-    error::{check_version, from_state, unavailable},
     statement::{INSERT, INSERT_AND_NOTIFY, MARK},
 };
 

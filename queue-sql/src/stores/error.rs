@@ -1,12 +1,11 @@
 //! Errors of databases as errors of this library.
 
-use queue_core::{Error, ErrorKind};
+use queue_core::{Error, ErrorKind, Outcome};
 
-/// The version of the tables that this release reads and writes.
-pub const VERSION: i32 = 1;
+use crate::VERSION;
 
 /// The error of a missing table or column.
-pub(crate) fn missing(said: &str) -> Error {
+pub(super) fn missing(said: &str) -> Error {
     configuration(format!(
         "the tables of queue-sql are missing, or of another version ({said}): call `migrate()` of the store once, or run \
          the files in `migrations/` of queue-sql"
@@ -14,7 +13,7 @@ pub(crate) fn missing(said: &str) -> Error {
 }
 
 /// Checks the version in the table `queue_sql`.
-pub(crate) fn check_version(found: i32) -> Result<(), Error> {
+pub(super) fn check_version(found: i32) -> Result<(), Error> {
     match found.cmp(&VERSION) {
         std::cmp::Ordering::Equal => Ok(()),
         std::cmp::Ordering::Less => Err(missing(&format!("version {found}, not {VERSION}"))),
@@ -27,7 +26,7 @@ pub(crate) fn check_version(found: i32) -> Result<(), Error> {
 
 /// The error of a statement, by its SQLSTATE.
 #[cfg(any(feature = "sqlx-postgres", feature = "tokio-postgres"))]
-pub(crate) fn from_state(state: &str, said: &str) -> Error {
+pub(super) fn from_state(state: &str, said: &str) -> Error {
     match state {
         "42P01" | "42703" | "3F000" => missing(said),
         "42501" => configuration(format!(
@@ -45,9 +44,9 @@ pub(crate) fn from_state(state: &str, said: &str) -> Error {
 }
 
 /// The error of a database that cannot be reached, or does not reply. The transaction's commit decides what took effect.
-pub(crate) fn unavailable(said: &str) -> Error {
+pub(super) fn unavailable(said: &str) -> Error {
     Error::new(ErrorKind::Unavailable, format!("the database: {said}"))
-        .with_outcome(queue_core::Outcome::Unknown)
+        .with_outcome(Outcome::Unknown)
 }
 
 fn configuration(message: String) -> Error {
