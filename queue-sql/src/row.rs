@@ -319,7 +319,7 @@ mod tests {
                 .message("o")
                 .unwrap_err()
                 .to_string()
-                .contains("colour")
+                .contains("unknown field")
         );
     }
 }
