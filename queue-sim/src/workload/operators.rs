@@ -52,9 +52,10 @@ pub(super) async fn revive(actor: &Actor, queue: &dyn Leasing) {
             }
         }
     }
-    let revival = match actor.flip(30) {
-        true => Revival::Fresh,
-        false => Revival::WithState,
+    // By the id, and not by another draw, which would change the history of each seed.
+    let revival = match ids.first() {
+        Some(id) if id.get().is_multiple_of(3) => Revival::Fresh,
+        _ => Revival::WithState,
     };
     let _ = queue.revive(&ids, revival).await;
 }
