@@ -1,10 +1,10 @@
 //! From a URL to a backend.
 
-#[cfg(not(all(feature = "memory", feature = "redis")))]
+#[cfg(not(all(feature = "memory", feature = "file", feature = "redis")))]
 use queue_core::ErrorKind;
 use queue_core::{Error, Queues, Result};
 
-const KNOWN: &str = "known are memory:, redis://, redis+sentinel://, redis+cluster://, the same with rediss, and unix://";
+const KNOWN: &str = "known are memory:, file:, redis://, redis+sentinel://, redis+cluster://, the same with rediss, and unix://";
 
 /// The URL for a program that was given none: `memory:` if that backend is compiled in, else a
 /// Redis server on this machine, `redis://127.0.0.1:6379`.
@@ -32,6 +32,7 @@ pub const DEFAULT_URL: &str = if cfg!(feature = "memory") {
 /// | URL | backend | feature |
 /// | --- | --- | --- |
 /// | `memory:` | a new one in this process, which clones of the returned [`Queues`] share | `memory` |
+/// | `file:PATH[?sync=always\|50ms\|never]` | the queues in this folder, which is made if there is none | `file` |
 /// | `redis://[[user]:password@]host[:port][/db][?prefix=…&client_name=…&startup_timeout=…]` | the Redis server there | `redis` |
 /// | `rediss://…`, written as `redis://` | the same through TLS | `tls` |
 /// | `redis+sentinel://[user:password@]host[:port][,host…]/service[/db]` | the primary that these sentinels name | `redis` |
@@ -43,6 +44,9 @@ pub const DEFAULT_URL: &str = if cfg!(feature = "memory") {
 ///
 /// Through TLS, this trusts the system's roots, or the roots in the file that `SSL_CERT_FILE` names. `Tls` has more
 /// settings, such as a certificate of your own.
+///
+/// A folder belongs to one process at a time. With `sync=always`, the default, an answered call is on the disk; the other
+/// settings may lose the last calls in a loss of power.
 ///
 /// On Redis, all keys begin with the prefix, `qk` by default: programs with different ones have no queue in common.
 /// `CLIENT LIST` shows the connections by `client_name`, the program and its process by default. This waits until
@@ -75,6 +79,7 @@ pub async fn connect(url: &str) -> Result<Queues> {
     let (scheme, rest) = split(url)?;
     let queues = match scheme.to_ascii_lowercase().as_str() {
         "memory" => open_memory(rest)?,
+        "file" => open_file(url)?,
         "redis" | "rediss" | "redis+sentinel" | "rediss+sentinel" | "redis+cluster"
         | "rediss+cluster" | "unix" | "redis+unix" | "valkey" | "valkeys" | "valkey+sentinel"
         | "valkeys+sentinel" | "valkey+cluster" | "valkeys+cluster" | "valkey+unix" => {
@@ -141,6 +146,16 @@ fn open_memory(_rest: &str) -> Result<Queues> {
     Err(not_compiled_in("memory", "memory"))
 }
 
+#[cfg(feature = "file")]
+fn open_file(url: &str) -> Result<Queues> {
+    Ok(Queues::new(queue_file::FileBackend::connect(url)?))
+}
+
+#[cfg(not(feature = "file"))]
+fn open_file(_url: &str) -> Result<Queues> {
+    Err(not_compiled_in("file", "file"))
+}
+
 #[cfg(feature = "redis")]
 async fn open_redis(_scheme: &str, url: &str) -> Result<Queues> {
     let backend = queue_redis::RedisBackend::connect(url).await?;
@@ -158,7 +173,7 @@ async fn open_redis(scheme: &str, _url: &str) -> Result<Queues> {
     Err(not_compiled_in(scheme, feature))
 }
 
-#[cfg(not(all(feature = "memory", feature = "redis")))]
+#[cfg(not(all(feature = "memory", feature = "file", feature = "redis")))]
 fn not_compiled_in(scheme: &str, feature: &str) -> Error {
     Error::new(
         ErrorKind::Configuration,

@@ -619,6 +619,7 @@
 //! | feature | default | what it adds |
 //! | --- | --- | --- |
 //! | `memory` | yes | `MemoryBackend`, opened by `memory:` |
+//! | `file` | no | `FileBackend`, opened by `file:PATH`, and the module `file`: its settings (Unix) |
 //! | `redis` | no | `RedisBackend`, opened by `redis://`, `redis+sentinel://` and `unix://`, and the module `redis`: its builder, logins that change, health, warnings and rights |
 //! | `connector` | no | `redis::Connector`: connections that a program opens with the redis crate itself |
 //! | `recipes` | no | the module `recipes`: published strategies on Redis |
@@ -642,6 +643,11 @@ mod pages;
 // The contract is one list, kept in one place, and users may use all of it.
 #[doc(inline)]
 pub use queue_core::*;
+#[cfg(feature = "file")]
+pub use queue_file as file;
+#[cfg(feature = "file")]
+#[doc(inline)]
+pub use queue_file::FileBackend;
 #[cfg(feature = "memory")]
 #[doc(inline)]
 pub use queue_memory::MemoryBackend;

@@ -49,6 +49,39 @@ async fn memory_takes_nothing_after_its_colon() {
     }
 }
 
+#[cfg(feature = "file")]
+#[tokio::test]
+async fn a_file_url_opens_a_folder_that_keeps_its_queues() {
+    let folder = std::env::temp_dir().join(format!("queue-kit-connect-{}", std::process::id()));
+    let url = format!("file:{}?sync=50ms", folder.display());
+    let queues = connect(&url).await.unwrap();
+    let mails = queues.reliable("mails").open::<u32>().await.unwrap();
+    mails.push(&1).await.unwrap();
+    let error = refusal(&url).await;
+    assert!(
+        error.to_string().contains("belongs to the process"),
+        "{error}"
+    );
+    drop((queues, mails));
+
+    let queues = connect(&url).await.unwrap();
+    let mails = queues.reliable("mails").open::<u32>().await.unwrap();
+    assert_eq!(mails.queue().depth().await.unwrap().ready, 1);
+    drop((queues, mails));
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+#[cfg(not(feature = "file"))]
+#[tokio::test]
+async fn file_left_out_says_which_feature_to_enable() {
+    let error = refusal("file:queues").await;
+    assert_eq!(error.kind(), ErrorKind::Configuration);
+    assert!(
+        error.to_string().contains("features = [\"file\"]"),
+        "{error}"
+    );
+}
+
 #[cfg(not(feature = "memory"))]
 #[tokio::test]
 async fn memory_left_out_says_which_feature_to_enable() {

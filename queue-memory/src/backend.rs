@@ -1,5 +1,8 @@
 //! The backend: its queues and stores, by name.
 
+#[cfg(feature = "journal")]
+mod saving;
+
 use std::{
     any::Any,
     collections::BTreeMap,
@@ -98,6 +101,9 @@ trait RegisteredQueue: Any + Debug + Send + Sync {
 
     /// Removes the queue; returns the work that is left for when no lock is held.
     fn end(&self, removal: Removal) -> Result<Box<dyn FnOnce() + Send>>;
+
+    #[cfg(feature = "journal")]
+    fn as_saved(&self) -> &dyn saving::Saved;
 }
 
 impl<S: Opens> RegisteredQueue for QueueHandle<S> {
@@ -130,6 +136,11 @@ impl<S: Opens> RegisteredQueue for QueueHandle<S> {
     fn end(&self, removal: Removal) -> Result<Box<dyn FnOnce() + Send>> {
         // The type's own method of this name, not the trait's.
         Self::end(self, removal)
+    }
+
+    #[cfg(feature = "journal")]
+    fn as_saved(&self) -> &dyn saving::Saved {
+        self
     }
 }
 

@@ -5,6 +5,29 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use queue_core::Timestamp;
 use tokio::time::Instant;
 
+#[cfg(feature = "journal")]
+thread_local! {
+    static SET: std::cell::Cell<Option<Timestamp>> = const { std::cell::Cell::new(None) };
+}
+
+/// Does work at this time: calls of this thread read it in place of the clock.
+#[cfg(feature = "journal")]
+pub fn at<R>(now: Timestamp, work: impl FnOnce() -> R) -> R {
+    let before = SET.replace(Some(now));
+    let answer = work();
+    SET.set(before);
+    answer
+}
+
+/// The time that [`at`] set.
+#[inline]
+fn set() -> Option<Timestamp> {
+    #[cfg(feature = "journal")]
+    return SET.get();
+    #[cfg(not(feature = "journal"))]
+    None
+}
+
 /// Means never. Every clock can still show it.
 const NEVER: Duration = Duration::from_secs(30 * 365 * 24 * 60 * 60);
 
@@ -51,7 +74,7 @@ impl MemoryClock {
     }
 
     pub(crate) fn now(&self) -> Timestamp {
-        self.time(Instant::now())
+        set().unwrap_or_else(|| self.time(Instant::now()))
     }
 
     /// The clock's time at this instant.
@@ -65,6 +88,9 @@ impl MemoryClock {
     /// than subtracting them. It does not go back for a call that read its instant before another call.
     #[inline]
     pub(crate) fn time_from(&self, instant: Instant, last: &mut Millisecond) -> Timestamp {
+        if let Some(now) = set() {
+            return now;
+        }
         if instant >= last.end {
             let time = self.time(instant);
             *last = Millisecond {

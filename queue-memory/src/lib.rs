@@ -68,9 +68,15 @@ macro_rules! step {
     };
 }
 
+#[macro_use]
+mod coded;
+
 mod backend;
 mod clock;
 mod handle;
+#[cfg(feature = "journal")]
+#[doc(hidden)]
+pub mod journal;
 #[cfg(feature = "planted")]
 #[doc(hidden)]
 pub mod planted;

@@ -45,6 +45,37 @@ impl OnceHandle {
         Ok(work(&mut keys, now))
     }
 
+    #[cfg(feature = "journal")]
+    pub(crate) fn entries(&self) -> Result<usize> {
+        self.call(|keys, _| keys.entries())
+    }
+
+    /// The state as bytes.
+    #[cfg(feature = "journal")]
+    pub(crate) fn save(&self) -> Result<Vec<u8>> {
+        use crate::coded::Coded;
+
+        self.call(|keys, _| {
+            let mut bytes = Vec::new();
+            keys.put(&mut bytes);
+            bytes
+        })
+    }
+
+    /// A store with this state.
+    #[cfg(feature = "journal")]
+    pub(crate) fn restored(name: QueueName, clock: MemoryClock, bytes: &[u8]) -> Option<Self> {
+        use crate::coded::Coded;
+
+        let mut rest = bytes;
+        let keys = OnceKeys::get(&mut rest).filter(|_| rest.is_empty())?;
+        Some(Self {
+            name,
+            clock,
+            keys: Mutex::new(keys),
+        })
+    }
+
     /// A call by a claim's holder.
     fn held(
         &self,

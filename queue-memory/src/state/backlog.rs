@@ -8,9 +8,10 @@ use super::{
     entry::{Entries, EntryPlace, Slot, StoredMessage},
     timeline::Timeline,
 };
+use crate::coded::Coded;
 
 /// The undelivered messages of a queue.
-pub(crate) trait Backlog: Debug + Send + 'static {
+pub(crate) trait Backlog: Coded + Debug + Send + 'static {
     /// Puts a message that is pushed or revived now at the tail of the ready messages.
     fn join(&mut self, entries: &mut Entries, slot: Slot, now: Timestamp);
 
@@ -93,7 +94,7 @@ pub(crate) trait Backlog: Debug + Send + 'static {
 }
 
 /// The order of ready messages, apart from delayed ones.
-pub(crate) trait Lines: Debug + Send + 'static {
+pub(crate) trait Lines: Coded + Debug + Send + 'static {
     /// Puts a message at the tail.
     fn join(&mut self, entries: &mut Entries, slot: Slot);
 
@@ -313,3 +314,5 @@ impl<L: Lines> Backlog for Lined<L> {
         self.delayed.slots()
     }
 }
+
+coded!(where L: Lines, Lined<L> { lines, delayed });

@@ -68,3 +68,10 @@ impl Bucket {
         self.used.saturating_sub(given_back)
     }
 }
+
+coded!(Bucket {
+    most,
+    per,
+    used,
+    at
+});

@@ -127,3 +127,11 @@ impl DeadLetters {
         )
     }
 }
+
+coded!(DeadLetters {
+    cap,
+    letters,
+    numbers,
+    last
+});
+coded!(Dead { letter, group });

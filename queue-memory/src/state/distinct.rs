@@ -81,3 +81,6 @@ pub(crate) fn at_latest(due: Timestamp, distinct: &Distinct, began: Timestamp) -
         None => due,
     }
 }
+
+coded!(DistinctKeys { owners, held });
+coded!(Held { key, began });

@@ -90,3 +90,5 @@ impl Backlog for DueLine {
         self.0.slots_after(now)
     }
 }
+
+coded!(DueLine { 0 });

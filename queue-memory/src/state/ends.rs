@@ -114,3 +114,5 @@ impl Ends {
         self.by_id.capacity().max(self.undelivered.capacity())
     }
 }
+
+coded!(Ends { by_id, undelivered });

@@ -224,6 +224,29 @@ impl IndexMut<Slot> for Entries {
     }
 }
 
+coded!(StoredMessage {
+    id,
+    body,
+    headers,
+    place,
+    since,
+    arrival,
+    past,
+    group,
+    attempts,
+    before,
+    after,
+    priority,
+    holds
+});
+coded!(Past {
+    pushed,
+    failure,
+    state
+});
+coded!(enum EntryPlace { 0 => Line; 1 => Returned; 2 => Due(due); 3 => Leased { token, deadline, holder }; });
+coded!(Entries { 0 });
+
 #[cfg(test)]
 mod tests {
     use super::*;

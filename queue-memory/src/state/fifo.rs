@@ -70,3 +70,5 @@ impl Lines for Fifo {
         returned.chain(self.line.forwards(entries))
     }
 }
+
+coded!(Fifo { returned, line });

@@ -504,3 +504,39 @@ impl Lines for Groups {
         lines.flat_map(|line| line.forwards(entries))
     }
 }
+
+coded!(Groups {
+    order,
+    groups,
+    eligible,
+    ends,
+    rates,
+    now,
+    time,
+    len
+});
+coded!(Order {
+    is_strict,
+    per_group,
+    parks
+});
+coded!(Turn { 0 });
+coded!(Group {
+    line,
+    held,
+    held_by,
+    turn,
+    token_comes,
+    own
+});
+coded!(Own {
+    rule,
+    paused_until,
+    is_parked
+});
+coded!(Rule {
+    weight,
+    at_once,
+    rate,
+    ends
+});

@@ -78,3 +78,6 @@ impl Holders {
         self.0.capacity()
     }
 }
+
+coded!(Holders { 0 });
+coded!(Named { holder, leases });

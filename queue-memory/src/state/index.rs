@@ -98,6 +98,13 @@ impl Index {
     }
 }
 
+coded!(Index {
+    first,
+    recent,
+    taken,
+    old
+});
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -6,6 +6,7 @@ use bytes::Bytes;
 use queue_core::{Push, QueueConfig};
 
 use super::{backlog::Backlog, entry::StoredMessage};
+use crate::coded::Coded;
 
 /// A leasing kind of queue.
 pub(crate) trait Kind: Debug + Send + Sync + 'static {
@@ -13,7 +14,7 @@ pub(crate) trait Kind: Debug + Send + Sync + 'static {
     type Backlog: Backlog;
 
     /// The configuration that the first open fixes.
-    type Config: Debug + Clone + Into<QueueConfig> + Send + Sync + 'static;
+    type Config: Coded + Debug + Clone + Into<QueueConfig> + Send + Sync + 'static;
 
     /// Whether the order is by due time, so that a due message is ready in its place.
     const BY_DUE: bool = false;

@@ -63,7 +63,7 @@ pub(crate) struct LeasingState<K: Kind> {
     last_token: u64,
     pub(super) latest: Timestamp,
     /// The time before which no lease expires, no message comes due, and no time to live ends.
-    quiet_until: Timestamp,
+    pub(super) quiet_until: Timestamp,
 }
 
 const NEVER: Timestamp = Timestamp::from_millis(u64::MAX);
@@ -421,3 +421,8 @@ impl<K: Kind> Waitable for LeasingState<K> {
         std::mem::replace(&mut self.ended, next).unwrap_or_default()
     }
 }
+
+coded!(where K: Kind, LeasingState<K> {
+    config, entries, backlog, leases, holders, progress, results, index, marks, ends, dead, distinct, capacity,
+    resized, max_attempts, limits, paused, counters, last_id, last_token, latest, quiet_until
+} else { ended: None });

@@ -57,7 +57,12 @@ impl Levels {
     /// The lines that a message joins.
     #[inline]
     pub(crate) fn of(&mut self, entry: &StoredMessage) -> &mut Fifo {
-        let (number, line) = place(entry.priority);
+        self.line(entry.priority)
+    }
+
+    #[inline]
+    fn line(&mut self, priority: i16) -> &mut Fifo {
+        let (number, line) = place(priority);
         if self.pages.is_empty() {
             self.pages.resize_with(PAGES, || None);
         }
@@ -118,6 +123,31 @@ impl Levels {
         let numbers = words.flat_map(|(word, busy)| bits(*busy).map(move |bit| word * PAGE + bit));
         let pages = numbers.filter_map(|number| self.pages[number].as_deref());
         pages.flat_map(|page| bits(page.busy).map(|line| &page.lines[line]))
+    }
+}
+
+/// Each priority that has messages, by its place, with its lines.
+#[cfg(feature = "journal")]
+impl crate::coded::Coded for Levels {
+    fn put(&self, out: &mut Vec<u8>) {
+        self.len.put(out);
+        let pages = self.pages.iter().enumerate();
+        let pages = pages.filter_map(|(number, page)| Some((number, page.as_deref()?)));
+        let lines = pages.flat_map(|(number, page)| {
+            bits(page.busy).map(move |line| (number * PAGE + line, &page.lines[line]))
+        });
+        crate::coded::put_slice(&lines.collect::<Vec<_>>(), out);
+    }
+
+    fn get(input: &mut &[u8]) -> Option<Self> {
+        let len = usize::get(input)?;
+        let mut levels = Self::default();
+        for (behind, fifo) in Vec::<(usize, Fifo)>::get(input)? {
+            let priority = i64::from(i16::MAX) - i64::try_from(behind).ok()?;
+            *levels.line(priority.try_into().ok()?) = fifo;
+        }
+        levels.len = len;
+        Some(levels)
     }
 }
 

@@ -50,7 +50,7 @@ impl Limits {
     /// Takes a token for each delivery.
     #[inline]
     pub(super) fn spend(&mut self, now: Timestamp, deliveries: usize) {
-        if let Some(bucket) = &mut self.bucket {
+        if let Some(bucket) = self.bucket.as_mut().filter(|_| deliveries > 0) {
             bucket.spend(now, deliveries);
         }
     }
@@ -60,3 +60,5 @@ impl Limits {
         self.bucket?.next_token(now)
     }
 }
+
+coded!(Limits { at_once, bucket });

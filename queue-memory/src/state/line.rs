@@ -80,3 +80,5 @@ impl ReadyLine {
         })
     }
 }
+
+coded!(ReadyLine { head, tail, len });

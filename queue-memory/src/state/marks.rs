@@ -100,3 +100,10 @@ impl Marks {
         self.keys.capacity().max(self.uniques.capacity())
     }
 }
+
+coded!(Marks {
+    keys,
+    ends,
+    uniques
+});
+coded!(Mark { id, end });

@@ -111,6 +111,11 @@ impl OnceKeys {
         Ok(())
     }
 
+    #[cfg(feature = "journal")]
+    pub(crate) fn entries(&self) -> usize {
+        self.keys.len()
+    }
+
     pub(crate) fn counts(&mut self, now: Timestamp) -> OnceCounts {
         let now = self.begin(now);
         // Few ended keys wait to be cleared away, so counting them is cheap.
@@ -168,6 +173,10 @@ impl OnceKeys {
         }
     }
 }
+
+coded!(OnceKeys { keys, claimed, done, last_token } else { latest: Timestamp::default() });
+coded!(KeyEntry { state, token, end });
+coded!(enum KeyState { 0 => Claimed; 1 => Done; });
 
 #[cfg(test)]
 mod tests {

@@ -5,9 +5,10 @@ use std::fmt::Debug;
 use queue_core::{QueueConfig, QueueKind, Result, Timestamp};
 
 use super::{availability::Waitable, kind::Kind, leasing::LeasingState};
+use crate::coded::Coded;
 
 /// A state that a queue can be opened with.
-pub(crate) trait Openable: Waitable + Debug + Send + 'static {
+pub(crate) trait Openable: Coded + Waitable + Debug + Send + 'static {
     /// The configuration that the first open fixes.
     type Config: Clone + Into<QueueConfig> + Send + Sync + 'static;
 
@@ -27,6 +28,16 @@ pub(crate) trait Openable: Waitable + Debug + Send + 'static {
 
     /// Stores another configuration, which was checked.
     fn reconfigure(&mut self, now: Timestamp, config: &Self::Config) -> Result<()>;
+
+    /// Whether any call changes the queue at this time, also a call that only reads.
+    #[cfg(feature = "journal")]
+    fn stirs(&self, _now: Timestamp) -> bool {
+        false
+    }
+
+    /// How many messages it holds, dead letters, marks and results included. A measure of its size.
+    #[cfg(feature = "journal")]
+    fn entries(&self) -> usize;
 
     /// How many messages are leased at this time. It reclaims none. A ring leases nothing.
     fn leased(&mut self, _now: Timestamp) -> u64 {
@@ -74,6 +85,17 @@ impl<K: Leases> Openable for LeasingState<K> {
 
     fn reconfigure(&mut self, now: Timestamp, config: &K::Config) -> Result<()> {
         K::reconfigure(self, now, config)
+    }
+
+    #[cfg(feature = "journal")]
+    fn stirs(&self, now: Timestamp) -> bool {
+        let stirs = super::backlog::Backlog::next_stir(&self.backlog);
+        now >= self.quiet_until || stirs.is_some_and(|time| time <= now)
+    }
+
+    #[cfg(feature = "journal")]
+    fn entries(&self) -> usize {
+        self.entries.len() + self.dead.len() + self.marks.len() + self.results.len()
     }
 
     fn leased(&mut self, now: Timestamp) -> u64 {

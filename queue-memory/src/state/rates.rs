@@ -108,3 +108,9 @@ impl Rates {
         }
     }
 }
+
+coded!(Rates {
+    usual,
+    buckets,
+    fills
+});

@@ -37,6 +37,11 @@ impl Results {
         }
     }
 
+    #[cfg(feature = "journal")]
+    pub(crate) fn len(&self) -> usize {
+        self.by_id.len()
+    }
+
     /// The result of a message, while its time is not over.
     pub(crate) fn get(&self, id: MessageId, now: Timestamp) -> Option<Bytes> {
         let (end, result) = self.by_id.get(&id)?;
@@ -53,3 +58,5 @@ impl Results {
         }
     }
 }
+
+coded!(Results { by_id, ends });

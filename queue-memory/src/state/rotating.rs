@@ -75,6 +75,11 @@ impl Openable for Ring {
         &self.config
     }
 
+    #[cfg(feature = "journal")]
+    fn entries(&self) -> usize {
+        self.items.len()
+    }
+
     fn reconfigure(&mut self, _now: Timestamp, config: &RotatingConfig) -> Result<()> {
         let repaced = config.pace != self.config.pace;
         planted!(PaceKeepsDueTimes => repaced = false);
@@ -259,6 +264,14 @@ impl Waitable for Ring {
         Availability::Now
     }
 }
+
+coded!(Ring { config, items, index, keys, fresh, visited, pace, last_id, last_joining } else { latest: Timestamp::default() });
+coded!(StoredItem {
+    message,
+    key,
+    joining,
+    due
+});
 
 #[cfg(test)]
 impl Ring {

@@ -4,6 +4,8 @@
 use std::collections::VecDeque;
 
 use super::entry::{KEPT, NONE, Slot};
+#[cfg(feature = "journal")]
+use crate::coded::Coded;
 
 /// Slots by ascending key.
 ///
@@ -104,6 +106,8 @@ impl<K: Ord + Copy> SortedSlots<K> {
         self.cells.capacity()
     }
 }
+
+coded!(where K: Coded, SortedSlots<K> { cells, gaps });
 
 #[cfg(test)]
 mod tests {

@@ -113,3 +113,6 @@ impl Ageing {
         self.line.insert(key, slot);
     }
 }
+
+coded!(enum Urgency { 0 => Strict(levels); 1 => Ageing(ageing); });
+coded!(Ageing { line, step });

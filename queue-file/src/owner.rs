@@ -1,0 +1,129 @@
+//! The owner of a folder: it starts the threads that write, and ends them.
+
+use std::{
+    sync::{Arc, Condvar, Mutex, PoisonError},
+    thread::JoinHandle,
+    time::Duration,
+};
+
+use queue_core::{Error, ErrorKind, Result};
+
+use crate::{core::Core, disk::Disk, upkeep, url::SyncMode};
+
+/// The signal of the thread that stores states.
+#[derive(Debug, Default)]
+struct Keeper {
+    /// Whether to look, and whether to end.
+    asked: Mutex<(bool, bool)>,
+    changed: Condvar,
+}
+
+impl Keeper {
+    fn ask(&self, ends: bool) {
+        let mut asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
+        (asked.0, asked.1) = (true, asked.1 || ends);
+        self.changed.notify_all();
+    }
+
+    /// Waits until there is work, at most for `longest`. Returns false at the end.
+    fn wait(&self, longest: Duration) -> bool {
+        let asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
+        let waited = self
+            .changed
+            .wait_timeout_while(asked, longest, |asked| !asked.0);
+        let (mut asked, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        asked.0 = false;
+        !asked.1
+    }
+}
+
+/// The journal's owner: with it, the threads end, and the folder is free.
+#[derive(Debug)]
+pub(crate) struct Owner {
+    pub(crate) core: Arc<Core>,
+    keeper: Arc<Keeper>,
+    threads: Mutex<Vec<JoinHandle<()>>>,
+}
+
+impl Owner {
+    /// Reads the journal on this disk. With `is_inline`, callers write, and there are no threads.
+    pub(crate) fn open(
+        disk: Arc<dyn Disk>,
+        sync: SyncMode,
+        segment: u64,
+        is_inline: bool,
+    ) -> Result<Self> {
+        let core = Arc::new(Core::open(disk, sync, segment, is_inline)?);
+        let asked = Arc::new(Keeper::default());
+        let mut threads = Vec::new();
+        if !is_inline {
+            let (writer, signal) = (Arc::clone(&core), Arc::clone(&asked));
+            threads.push(start("queue-file write", move || {
+                writer.journal.write_groups(|| {
+                    if writer.journal.has_begun_segment() {
+                        signal.ask(false);
+                    }
+                });
+            })?);
+            let (keeper, signal) = (Arc::clone(&core), Arc::clone(&asked));
+            threads.push(start("queue-file keep", move || keep(&keeper, &signal))?);
+        }
+        Ok(Self {
+            core,
+            keeper: asked,
+            threads: Mutex::new(threads),
+        })
+    }
+
+    /// Waits until a record is durable. Without threads, it also stores states when it is time.
+    pub(crate) async fn done(&self, record: u64) -> Result<()> {
+        let journal = &self.core.journal;
+        journal.done(record).await?;
+        if journal.is_inline() {
+            let is_full = journal.left().is_some();
+            if journal.has_begun_segment() || is_full {
+                upkeep::tidy(&self.core);
+            }
+        }
+        Ok(())
+    }
+}
+
+fn start(name: &str, work: impl FnOnce() + Send + 'static) -> Result<JoinHandle<()>> {
+    let started = std::thread::Builder::new()
+        .name(name.to_owned())
+        .spawn(work);
+    started.map_err(|error| {
+        Error::new(ErrorKind::Unavailable, "no thread for the journal").with_source(error)
+    })
+}
+
+/// The keeper's thread. Queues may empty without a new segment, so it looks again while there is anything to gain.
+fn keep(core: &Core, signal: &Keeper) {
+    const AGAIN: Duration = Duration::from_secs(1);
+    loop {
+        let longest = match upkeep::may_gain(core) {
+            true => AGAIN,
+            false => Duration::MAX,
+        };
+        if !signal.wait(longest) {
+            return;
+        }
+        upkeep::tidy(core);
+    }
+}
+
+impl Drop for Owner {
+    fn drop(&mut self) {
+        self.core.journal.close();
+        self.keeper.ask(true);
+        let threads = self
+            .threads
+            .get_mut()
+            .unwrap_or_else(PoisonError::into_inner);
+        for thread in threads.drain(..) {
+            // A panic was printed already.
+            let _ = thread.join();
+        }
+    }
+}
