@@ -32,6 +32,10 @@ struct Groups;
 #[doc = include_str!("../docs/sql.md")]
 struct Sql;
 
+#[cfg(feature = "file")]
+#[doc = include_str!("../docs/file.md")]
+struct File;
+
 #[cfg(all(feature = "memory", feature = "tls"))]
 #[doc = include_str!("../docs/redis.md")]
 struct Redis;
