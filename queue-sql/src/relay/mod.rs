@@ -139,7 +139,9 @@ impl Relay {
         self
     }
 
-    /// Polls alone, and listens to nothing.
+    /// Polls alone, and listens to nothing. Say so behind a pooler in transaction mode: LISTEN would stay on a connection
+    /// of the server that other programs get, and sqlx fails at a wake-up that it does not expect. Before a relay
+    /// listens it compares the server's processes of two connections, and finds most poolers, but not a busy one for sure.
     pub const fn without_listening(mut self) -> Self {
         self.listen = false;
         self

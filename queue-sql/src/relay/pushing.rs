@@ -28,7 +28,7 @@ impl Pauses {
         *self = Self::default();
     }
 
-    fn are_over(&self) -> bool {
+    pub(super) fn are_over(&self) -> bool {
         self.until.is_none_or(|until| Instant::now() >= until)
     }
 

@@ -183,7 +183,8 @@ impl Running {
     }
 
     async fn round(&mut self) -> Result<Next> {
-        for target in &mut self.targets {
+        let targets = self.targets.iter_mut();
+        for target in targets.filter(|target| target.pauses.are_over()) {
             if let Err(error) = target.open(&self.relay.queues).await {
                 hold(&self.relay, target, &error);
             }
@@ -258,7 +259,13 @@ impl Running {
             let done = ends.done.len();
             match target.push(&rows, &mut ends).await {
                 Ok(()) => target.pauses.end(),
-                Err(error) => hold(relay, target, &error),
+                Err(error) => {
+                    if ends.done.len() > done {
+                        // A full queue that took some rows may take more soon.
+                        target.pauses.end();
+                    }
+                    hold(relay, target, &error);
+                }
             }
             let rows = ends.done.len() - done;
             if rows > 0 {

@@ -50,6 +50,13 @@ pub(super) const LOOK: &str = "SELECT
     pg_snapshot_xmin(pg_current_snapshot())::text::bigint,
     pg_snapshot_xmax(pg_current_snapshot())::text::bigint";
 
+/// The server's process behind a connection. Two open connections never share one, unless a pooler is between.
+pub(super) const PROCESS: &str = "SELECT pg_backend_pid()";
+
+/// How often a relay compares the processes of two connections before it listens. A pooler gives the process that was used
+/// last to the next transaction, if no other program is faster.
+pub(super) const COMPARISONS: u32 = 5;
+
 pub(super) const NOTIFY: &str = "SELECT pg_notify('queue_outbox', $1)";
 
 /// `$1` milliseconds, `$2` rows.

@@ -149,6 +149,17 @@ impl Store for SqlxPostgres {
         let options = (*self.pool.connect_options()).clone();
         let pool = PgPoolOptions::new().max_connections(1);
         let pool = pool.connect_lazy_with(options);
+        let mut held = pool.acquire().await.map_err(failed)?;
+        for _ in 0..sql::COMPARISONS {
+            let mut tx = sqlx::Connection::begin(&mut *held).await.map_err(failed)?;
+            let listening = process(&mut tx).await?;
+            tx.commit().await.map_err(failed)?;
+            let mut tx = self.pool.begin().await.map_err(failed)?;
+            if process(&mut tx).await? == listening {
+                return Ok(None);
+            }
+        }
+        drop(held);
         let mut listener = PgListener::connect_with(&pool).await.map_err(failed)?;
         listener.listen(sql::CHANNEL).await.map_err(failed)?;
         Ok(Some(Box::new(PgWakeUps(listener))))
@@ -198,6 +209,11 @@ impl Taken for PgTaken {
         }
         self.tx.commit().await.map_err(failed)
     }
+}
+
+async fn process(connection: &mut PgConnection) -> Result<i32> {
+    let process = sqlx::query_scalar(sql::PROCESS).persistent(false);
+    process.fetch_one(connection).await.map_err(failed)
 }
 
 struct PgWakeUps(PgListener);

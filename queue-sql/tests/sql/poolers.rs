@@ -1,7 +1,7 @@
 //! PgBouncer in transaction mode.
 
 use queue_core::Push;
-use queue_sql::{Inbox, InboxKey, SqlxPostgres, TokioPostgres};
+use queue_sql::{Inbox, InboxKey, Relay, SqlxPostgres, TokioPostgres};
 use real_postgres::{Pooler, Server};
 use sqlx::postgres::PgPoolOptions;
 use tokio_postgres::NoTls;
@@ -16,10 +16,10 @@ async fn outbox_relay_and_inbox_work_through_a_pooler_in_transaction_mode() {
     let pool = PgPoolOptions::new().max_connections(6);
     let pool = pool.connect_with(options).await.unwrap();
     let (outbox, queues, inbox) = (mails(), in_memory(), Inbox::new());
-    let relays = [
-        Relaying::with(&outbox, SqlxPostgres::new(pool.clone()), &queues),
-        Relaying::with(&outbox, SqlxPostgres::new(pool.clone()), &queues),
-    ];
+    let relays = [(); 2].map(|()| {
+        let relay = Relay::new(&outbox, SqlxPostgres::new(pool.clone()), queues.clone());
+        Relaying::start(relay.without_listening())
+    });
     for order in 0..50 {
         let mut tx = pool.begin().await.unwrap();
         let key = InboxKey::new("orders", format!("order {order}"));
@@ -34,8 +34,6 @@ async fn outbox_relay_and_inbox_work_through_a_pooler_in_transaction_mode() {
     }
     bodies(&*mail_queue(&queues).await, 150).await;
     for relay in relays {
-        // Whatever the pooler does with LISTEN, the relay has tested it.
-        relay.says("listening").await;
         relay.end().await;
     }
     let rows: i64 = sqlx::query_scalar("SELECT count(*) FROM queue_outbox")
@@ -53,7 +51,9 @@ async fn tokio_postgres_works_through_a_pooler_in_transaction_mode() {
     config.host_path(pooler.socket_folder()).port(6432);
     config.user(Server::USER).dbname(&database);
     let (outbox, queues) = (mails(), in_memory());
-    let relaying = Relaying::with(&outbox, TokioPostgres::new(config.clone(), NoTls), &queues);
+    let store = TokioPostgres::new(config.clone(), NoTls);
+    let relay = Relay::new(&outbox, store, queues.clone());
+    let relaying = Relaying::start(relay.without_listening());
     let (mut client, connection) = config.connect(NoTls).await.unwrap();
     tokio::spawn(connection);
     for _ in 0..20 {
@@ -65,12 +65,33 @@ async fn tokio_postgres_works_through_a_pooler_in_transaction_mode() {
     relaying.end().await;
 }
 
+/// LISTEN would stay on a connection that others get.
+#[tokio::test]
+async fn a_relay_finds_the_pooler_and_does_not_listen() {
+    let (database, direct) = postgres().await;
+    let pooler = Pooler::before(server()).unwrap();
+    let options = options(&database).socket(pooler.socket_folder()).port(6432);
+    let pool = PgPoolOptions::new().connect_with(options).await.unwrap();
+    let mut config = tokio_postgres::Config::new();
+    config.host_path(pooler.socket_folder()).port(6432);
+    config.user(Server::USER).dbname(&database);
+    let (outbox, queues) = (mails(), in_memory());
+    let by_sqlx = Relaying::with(&outbox, SqlxPostgres::new(pool), &queues);
+    by_sqlx.says("listening false").await;
+    by_sqlx.end().await;
+    let store = TokioPostgres::new(config, NoTls);
+    let by_tokio = Relaying::with(&outbox, store, &queues);
+    by_tokio.says("listening false").await;
+    by_tokio.end().await;
+    drop(direct);
+}
+
 /// A lost wake-up costs a poll.
 #[tokio::test]
 async fn a_relay_without_wake_ups_polls() {
     let (_, pool) = postgres().await;
     let (outbox, queues) = (mails().without_notify(), in_memory());
-    let relay = queue_sql::Relay::new(&outbox, SqlxPostgres::new(pool.clone()), queues.clone());
+    let relay = Relay::new(&outbox, SqlxPostgres::new(pool.clone()), queues.clone());
     let relaying = Relaying::start(relay.without_listening());
     let mut tx = pool.begin().await.unwrap();
     outbox
