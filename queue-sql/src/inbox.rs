@@ -108,7 +108,7 @@ impl Inbox {
     }
 }
 
-/// What an [`Inbox`] marks: a message of a queue, or a key of the caller's own.
+/// The key that an [`Inbox`] marks: a message of a queue, or a key of the caller's own.
 ///
 /// A message is named by its id and by when it was pushed, because a queue whose history was lost or removed gives its
 /// ids again (R1). A handler's [`Context`](https://docs.rs/queue-worker) is such a key, with the feature `worker`.

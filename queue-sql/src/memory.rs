@@ -184,7 +184,7 @@ impl MemoryTransaction {
     ///
     /// # Errors
     ///
-    /// Those of the connection's steps; after the commit, it has taken effect all the same.
+    /// The errors of the connection's steps. After an error of `after commit`, the transaction has committed.
     pub async fn commit(mut self) -> Result<()> {
         let database = self.database.clone();
         database.step("before commit").await?;

@@ -1,4 +1,4 @@
-//! What a producer may push.
+//! Values that a producer may push.
 
 use queue_core::{Encode, Job, Json, Push, Result};
 use serde::Serialize;

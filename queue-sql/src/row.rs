@@ -43,7 +43,7 @@ pub struct OutboxRow {
     pub behind: bool,
 }
 
-/// What [`Push`] says besides body and headers. Times are in milliseconds.
+/// The options of a [`Push`]: all but body and headers. Times are in milliseconds.
 #[derive(Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 struct Options {

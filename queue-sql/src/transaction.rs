@@ -1,4 +1,4 @@
-//! What a producer and a handler need of a client's transaction.
+//! A client's transaction and its database, as this crate uses them.
 
 use std::{fmt::Debug, time::Duration};
 

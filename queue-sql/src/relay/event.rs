@@ -1,4 +1,4 @@
-//! What a relay tells its program.
+//! Events of a relay, for its program.
 
 use queue_core::Error;
 
@@ -13,8 +13,8 @@ pub enum RelayEvent<'a> {
         /// How many of the rows.
         rows: usize,
     },
-    /// A row is kept apart, in the column `refused`, because the queue will never take it, or because it is older than
-    /// the dedup window, so that nobody knows whether it was pushed.
+    /// A row is kept apart, with the reason in its column `refused`. The queue will never take the row, or the row is
+    /// older than the dedup window.
     Refused {
         /// The queue.
         queue: &'a str,

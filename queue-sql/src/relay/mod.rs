@@ -39,8 +39,7 @@ type OnEvent = Arc<dyn Fn(&RelayEvent<'_>) + Send + Sync>;
 ///
 /// A round takes rows in order of their ids and passes over those that other relays have. It pushes them in batches, each
 /// under a dedup key of its row, deletes the rows, and commits. If a relay dies or loses a reply between the push and the
-/// commit, the rows come again, and the queue knows their keys: so a row is one message, as long as it is not older than
-/// the window.
+/// commit, the rows come again, and the queue knows their keys. So a row that is younger than the window is one message.
 ///
 /// - **A row that the queue refuses for good** is kept apart, with the reason in its column `refused`. It is never lost
 ///   and never in the way.
@@ -79,7 +78,7 @@ pub struct Relay {
     planted: Option<PlantedBug>,
 }
 
-/// What a relay did, from [`Relay::run_until`].
+/// The work of a relay, from [`Relay::run_until`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct RelayReport {

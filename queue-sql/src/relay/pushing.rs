@@ -48,7 +48,7 @@ pub(super) struct Target {
     pub(super) pauses: Pauses,
 }
 
-/// What became of the rows of one round.
+/// The ends of the rows of one round.
 #[derive(Debug, Default)]
 pub(super) struct Ends {
     pub(super) done: Vec<i64>,
@@ -104,7 +104,7 @@ impl Target {
             let (batch, later) = rest.split_at(limits::fitting(sizes, limits::MAX_BATCH));
             rest = later;
             match put(queue, batch, ends).await {
-                // One of them is at fault: only that one must not be in the way.
+                // One message of the batch is at fault. Push each alone, so that the others are not held up.
                 Err(error) if error.kind() == ErrorKind::Invalid => {
                     for row in batch {
                         match put(queue, std::slice::from_ref(row), ends).await {

@@ -37,7 +37,7 @@ const SELF_TEST: Duration = Duration::from_secs(1);
 /// The pause before the next self-test, if the last one failed.
 const NEXT_TEST: Duration = Duration::from_secs(60);
 
-/// What to do after a round.
+/// The next thing to do after a round.
 enum Next {
     Go,
     Wait(Duration),
