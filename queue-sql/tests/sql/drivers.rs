@@ -225,7 +225,9 @@ impl Tokio {
 async fn sqlx_sqlite() -> (sqlx::SqlitePool, SqlxSqlite) {
     static FILES: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32::new(0);
     let number = FILES.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-    let folder = std::env::temp_dir().join(format!("queue-sql-{}-{number}", std::process::id()));
+    // Removed by the next run.
+    let folder =
+        std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("queue-sql-{number}"));
     let _ = std::fs::remove_dir_all(&folder);
     std::fs::create_dir(&folder).unwrap();
     let options = SqliteConnectOptions::new()
