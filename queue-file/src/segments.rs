@@ -110,6 +110,7 @@ pub(crate) fn frame_at(segment: &[u8], place: usize, number: u64) -> Option<(Fra
 
 /// Whether a record behind this place says that the record of this number was durable.
 pub(crate) fn was_durable(segment: &[u8], place: usize, number: u64) -> bool {
+    let segment = without_zeros(segment);
     let rest = place..segment.len().saturating_sub(FRAME);
     rest.into_iter().any(|place| {
         let later = u64_at(segment, place + 8);
@@ -118,6 +119,15 @@ pub(crate) fn was_durable(segment: &[u8], place: usize, number: u64) -> bool {
             && later - number < SEGMENT
             && frame_at(segment, place, later).is_some_and(|(frame, _)| frame.durable >= number)
     })
+}
+
+/// The segment up to the zeros of its end, to which nothing was written; some of them may stay.
+fn without_zeros(segment: &[u8]) -> &[u8] {
+    const ZEROS: [u8; 4096] = [0; 4096];
+    let mut chunks = segment.chunks(ZEROS.len());
+    let last = chunks.rposition(|chunk| *chunk != ZEROS[..chunk.len()]);
+    let end = last.map_or(0, |last| (last + 1) * ZEROS.len());
+    &segment[..end.min(segment.len())]
 }
 
 fn u32_at(bytes: &[u8], place: usize) -> u32 {
