@@ -46,7 +46,7 @@ async fn calls(schedules: u64, slots: u64) -> u64 {
     let far = Schedules::open(&far, "schedules").await.unwrap();
     let mut scheduler = Scheduler::new(&far);
     for number in 0..schedules {
-        let periodic = Periodic::every(&format!("{number}"), EVERY).unwrap();
+        let periodic = Periodic::every(format!("{number}"), EVERY).unwrap();
         scheduler.add_job(periodic, "jobs", report).await.unwrap();
     }
     let begin = near.now().await;
