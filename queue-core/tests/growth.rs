@@ -30,6 +30,7 @@ const INSTRUCTIONS: &[&str] = &[
     "Outdated",
     "Place",
     "Removal",
+    "Revival",
 ];
 
 /// Values whose parts the contract fixes.

@@ -211,7 +211,7 @@ impl<'h> Stage<'h> {
 
     /// Another handle to the queue that [`leasing`](Self::leasing) opened, for calls that move no message.
     pub(crate) async fn another_leasing(&self) -> Arc<dyn Leasing> {
-        let opened = self.backend.open(&name(QUEUE), &self.config(|_| {})).await;
+        let opened = self.guarded.open(&name(QUEUE), &self.config(|_| {})).await;
         opened
             .expect("opens")
             .leasing()
