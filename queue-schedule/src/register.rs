@@ -12,7 +12,7 @@ use std::{
 
 use queue_core::{
     Bytes, Cursor, Error, ErrorKind, Insert, Inserted, Message, MessageId, Outcome, Page, Result,
-    RotatingQueue, limits,
+    RotatingQueue, RotatingQueueExt, limits,
 };
 
 use tokio::time::Instant;
@@ -166,10 +166,8 @@ impl Register {
             // One of them may be the cause.
             Err(error) if writes.len() > 1 && error.kind() == ErrorKind::Invalid => {
                 let mut each = Vec::with_capacity(items.len());
-                for item in &items {
-                    let inserted = self.ring.insert(std::slice::from_ref(item)).await;
-                    let first = |inserted: Vec<Inserted>| inserted.first().copied();
-                    each.push(inserted.and_then(|all| first(all).ok_or_else(Error::unanswered)));
+                for item in items {
+                    each.push(self.ring.insert_one(item).await);
                 }
                 each
             }
@@ -180,7 +178,7 @@ impl Register {
     /// Removes items. A later write removes the items that stay after an error.
     async fn forget(&self, ids: impl IntoIterator<Item = MessageId>) {
         let ids: Vec<MessageId> = ids.into_iter().collect();
-        for batch in ids.chunks(128) {
+        for batch in ids.chunks(limits::MAX_BATCH) {
             let _stays = self.ring.remove(batch).await;
         }
     }
@@ -256,7 +254,7 @@ impl View {
     async fn catch_up_with(
         &mut self,
         register: &Register,
-        writes: impl Iterator<Item = (&Write, &Result<Inserted>)>,
+        mut writes: impl Iterator<Item = (&Write, &Result<Inserted>)>,
     ) -> Result<()> {
         self.catch_up(register).await?;
         let is_seen = |(write, inserted): (&Write, &Result<Inserted>)| {
@@ -264,7 +262,6 @@ impl View {
             let record = self.records.get(&write.name);
             record.is_some_and(|record| record.items.contains(&inserted.id()))
         };
-        let mut writes = writes;
         if writes.all(is_seen) {
             return Ok(());
         }
@@ -279,25 +276,23 @@ impl View {
         // Without a version it is damaged, and older than any other.
         let version = item.headers.get(VERSION).and_then(|text| text.parse().ok());
         let version = version.unwrap_or(0);
-        let known = self.records.get_mut(&name);
-        if let Some(known) = known
-            && (known.version >= version)
-        {
-            known.items.insert(item.id);
-            return;
+        let mut items = BTreeSet::from([item.id]);
+        if let Some(known) = self.records.get_mut(&name) {
+            if known.version >= version {
+                known.items.insert(item.id);
+                return;
+            }
+            items.append(&mut known.items);
         }
         let before = item.headers.get(BEFORE).unwrap_or_default();
         let before = before.split_whitespace().filter_map(|id| id.parse().ok());
-        let mut items = self.records.remove(&name).map(|known| known.items);
-        let items = items.get_or_insert_default();
-        items.insert(item.id);
         let latest = Versioned {
             version,
             record: Record::read(&name, &item.body),
             body: item.body,
             id: item.id,
             before: before.map(MessageId::new).collect(),
-            items: mem::take(items),
+            items,
         };
         self.records.insert(name, latest);
     }
