@@ -30,7 +30,7 @@ use super::{
 /// request is sent in a call of its own.
 #[derive(Debug)]
 pub(super) struct LeaseBatcher {
-    batcher: Arc<Batcher<SettleAndLease>>,
+    batcher: Batcher<SettleAndLease>,
     has_solo_call: AtomicBool,
 }
 
@@ -39,7 +39,7 @@ impl LeaseBatcher {
         let patience = verb.handle().client().response_timeout();
         let spawn = Arc::clone(&verb.handle().context().spawn);
         Self {
-            batcher: Arc::new(Batcher::new(verb, patience, spawn)),
+            batcher: Batcher::new(verb, patience, spawn),
             has_solo_call: AtomicBool::new(false),
         }
     }

@@ -78,7 +78,7 @@ pub(crate) struct SettleAndLease {
     batch_leases: BatchLeases,
     /// The stored number of attempts, by the last reply that brought messages; before it, by the handle's configuration.
     max_attempts: AtomicU32,
-    releaser: Arc<Releaser>,
+    releaser: Arc<dyn ReleaseUnwanted>,
 }
 
 impl SettleAndLease {
@@ -101,8 +101,7 @@ impl SettleAndLease {
 
     /// Releases messages that were handed over to callers that are gone.
     pub(super) fn releaser(&self) -> Arc<dyn ReleaseUnwanted> {
-        let releaser: Arc<Releaser> = Arc::clone(&self.releaser);
-        releaser
+        Arc::clone(&self.releaser)
     }
 
     pub(super) fn handle(&self) -> &Handle {
