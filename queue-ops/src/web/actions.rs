@@ -197,13 +197,12 @@ impl Web {
                 let moved = leasing.reschedule_one(id, Duration::ZERO).await?;
                 Ok(format!("{moved:?}"))
             }
-            ("revive", Some(id), _) => {
-                let revived = leasing.revive(&[id], Revival::WithState).await?;
-                Ok(format!("{revived:?}"))
-            }
-            ("restart", Some(id), _) => {
-                let revived = leasing.revive(&[id], Revival::Fresh).await?;
-                Ok(format!("{revived:?}"))
+            (verb @ ("revive" | "restart"), Some(id), _) => {
+                let revival = match verb {
+                    "revive" => Revival::WithState,
+                    _ => Revival::Fresh,
+                };
+                Ok(format!("{:?}", leasing.revive(&[id], revival).await?))
             }
             ("discard", Some(id), _) => Ok(format!("{} discarded", leasing.discard(&[id]).await?)),
             ("release", Some(id), Some(token)) => {
