@@ -10,12 +10,13 @@ use queue_core::{
     call::{Answer, Call},
     limits,
 };
-use queue_memory::journal;
+use queue_memory::{MemoryBackend, journal};
 
 use crate::{
     at_once::at_once,
     core::{Core, SlotState},
     disk::{Disk, Folder},
+    journal::Writer,
     owner::Owner,
     queue::{Called, Effect, FileOnce, FileQueue, on_queue},
     record,
@@ -55,7 +56,7 @@ impl FileBackend {
     /// locks. Nothing was changed then. `Unavailable` if the disk cannot be read or written, or is full.
     pub fn open(path: impl AsRef<Path>, sync: SyncMode) -> Result<Self> {
         let folder = Arc::new(Folder::own(path.as_ref())?);
-        Self::with(folder, sync, SEGMENT, false)
+        Self::with(folder, sync, SEGMENT, Writer::Thread, None)
     }
 
     /// Opens the queues on a disk of your own, such as a [simulated](crate::simulated) one. Callers write to it, and no
@@ -65,18 +66,23 @@ impl FileBackend {
     ///
     /// As [`open`](Self::open), as far as a disk has the cause.
     pub fn on_disk(disk: Arc<dyn Disk>, sync: SyncMode) -> Result<Self> {
-        Self::with(disk, sync, SEGMENT, true)
+        Self::with(disk, sync, SEGMENT, Writer::GatheringCallers, None)
     }
 
-    /// [`on_disk`](Self::on_disk) with segments of this length, so that a test sees many of them. A record has at most
-    /// half of one.
+    /// [`on_disk`](Self::on_disk) with segments of this length, so that a test sees many of them, and at a time of its
+    /// own. A call has taken effect, and is on the disk, in the poll that ends it.
     ///
     /// # Errors
     ///
     /// As [`on_disk`](Self::on_disk).
     #[doc(hidden)]
-    pub fn with_segments(disk: Arc<dyn Disk>, sync: SyncMode, segment: u64) -> Result<Self> {
-        Self::with(disk, sync, segment, true)
+    pub fn with_segments(
+        disk: Arc<dyn Disk>,
+        sync: SyncMode,
+        segment: u64,
+        now: Timestamp,
+    ) -> Result<Self> {
+        Self::with(disk, sync, segment, Writer::Callers, Some(now))
     }
 
     /// The queues of a folder as they are now, also while another process has it. Changes of these queues are not
@@ -85,19 +91,39 @@ impl FileBackend {
     /// # Errors
     ///
     /// As [`open`](Self::open); no folder is made.
-    pub fn look(path: impl AsRef<Path>) -> Result<queue_memory::MemoryBackend> {
+    pub fn look(path: impl AsRef<Path>) -> Result<MemoryBackend> {
         crate::recovery::look(&Folder::look(path.as_ref())?)
     }
 
-    fn with(disk: Arc<dyn Disk>, sync: SyncMode, segment: u64, is_inline: bool) -> Result<Self> {
+    /// Without a time, it is the system's.
+    fn with(
+        disk: Arc<dyn Disk>,
+        sync: SyncMode,
+        segment: u64,
+        writer: Writer,
+        now: Option<Timestamp>,
+    ) -> Result<Self> {
+        let now = now.unwrap_or_else(|| MemoryBackend::new().time());
         Ok(Self {
-            owner: Arc::new(Owner::open(disk, sync, segment, is_inline)?),
+            owner: Arc::new(Owner::open(disk, sync, segment, writer, now)?),
             confirmation: None,
         })
     }
 
     pub(crate) fn core(&self) -> &Core {
         &self.owner.core
+    }
+
+    /// Whether a write or a sync has failed, so that the folder has to be opened again.
+    #[doc(hidden)]
+    pub fn has_failed(&self) -> bool {
+        self.core().journal.failure().is_some()
+    }
+
+    /// The number of records so far. A call that changes anything makes one.
+    #[doc(hidden)]
+    pub fn records(&self) -> u64 {
+        self.core().journal.next() - 1
     }
 
     fn handle(&self, name: &QueueName, config: &QueueConfig, memory: AnyQueue) -> AnyQueue {

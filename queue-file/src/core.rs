@@ -8,13 +8,13 @@ use std::{
     },
 };
 
-use queue_core::{Backend, Error, ErrorKind, QueueConfig, QueueName, Result};
+use queue_core::{Backend, Error, ErrorKind, QueueConfig, QueueName, Result, Timestamp};
 use queue_memory::{MemoryBackend, journal};
 
 use crate::{
     at_once::at_once,
     disk::Disk,
-    journal::Journal,
+    journal::{Journal, Writer},
     log::Log,
     record,
     recovery::{Found, Scan},
@@ -68,13 +68,13 @@ impl Core {
         disk: Arc<dyn Disk>,
         sync: SyncMode,
         segment: u64,
-        is_inline: bool,
+        writer: Writer,
+        now: Timestamp,
     ) -> Result<Self> {
         let scan = Scan::of(&*disk)?;
-        let now = MemoryBackend::new().time();
-        planted!(TimeGoesBack => now = queue_core::Timestamp::from_millis(now.as_millis() / 2));
+        planted!(TimeGoesBack => now = Timestamp::from_millis(now.as_millis() / 2));
         let last = scan.time;
-        planted!(TimeGoesBack => last = queue_core::Timestamp::default());
+        planted!(TimeGoesBack => last = Timestamp::default());
         let (memory, found) = scan.replay(&*disk, MemoryBackend::starting_at(now.max(last)))?;
         let failed = |error| {
             let message = format!("{} cannot be written", disk.name());
@@ -98,7 +98,7 @@ impl Core {
         );
         let core = Self {
             memory,
-            journal: Journal::new(log.map_err(failed)?, disk.name(), sync, is_inline),
+            journal: Journal::new(log.map_err(failed)?, disk.name(), sync, writer),
             disk,
             slots: Mutex::default(),
             next_queue: AtomicU64::new(next_queue),

@@ -17,12 +17,24 @@ use crate::{
 /// How often the writer tries to get room from a full disk.
 const RETRY: Duration = Duration::from_secs(1);
 
+/// Who writes the records.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Writer {
+    Thread,
+    /// Each caller its own record.
+    Callers,
+    /// Each caller, after others had the time to add their records.
+    GatheringCallers,
+}
+
 /// The records that are to be written, and how far the writer is.
 #[derive(Debug)]
 pub(crate) struct Journal {
     sync: SyncMode,
     /// Whether callers write, in place of a thread.
     is_inline: bool,
+    /// Whether a caller that writes lets others add their records first.
+    gathers: bool,
     /// The name of the disk, for errors.
     name: String,
     gathering: Mutex<Gathering>,
@@ -86,11 +98,12 @@ impl Drop for Room<'_> {
 }
 
 impl Journal {
-    pub(crate) fn new(log: Log, name: String, sync: SyncMode, is_inline: bool) -> Self {
+    pub(crate) fn new(log: Log, name: String, sync: SyncMode, writer: Writer) -> Self {
         let done = log.next - 1;
         let journal = Self {
             sync,
-            is_inline,
+            is_inline: writer != Writer::Thread,
+            gathers: writer == Writer::GatheringCallers,
             name,
             gathering: Mutex::new(Gathering {
                 pending: Vec::new(),
@@ -259,13 +272,15 @@ impl Journal {
 
     /// Waits until the record of this number is durable, or written if the journal is not synced at each call.
     pub(crate) async fn done(&self, number: u64) -> Result<()> {
-        if self.progress.borrow().done >= number {
-            return Ok(());
-        }
-        if self.is_inline {
-            // Others may add their records.
-            yield_now().await;
+        let is_done = || self.progress.borrow().done >= number;
+        if !is_done() && self.is_inline {
+            if self.gathers {
+                yield_now().await;
+            }
             self.commit();
+        }
+        if is_done() {
+            return Ok(());
         }
         let mut moves = self.progress.subscribe();
         let progress =
@@ -312,6 +327,11 @@ impl Journal {
         progress
             .await
             .is_ok_and(|progress| progress.durable >= last)
+    }
+
+    /// The number of the next record.
+    pub(crate) fn next(&self) -> u64 {
+        self.gathering().next
     }
 
     /// Whether a segment was begun since the last call of this.

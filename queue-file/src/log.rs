@@ -27,6 +27,7 @@ pub(crate) struct Log {
     pub(crate) segment: u64,
     pub(crate) closed: VecDeque<Segment>,
     file: u64,
+    length: u64,
     first: u64,
     used: u64,
     /// The next segment. Its room is taken from the disk before it is needed.
@@ -66,6 +67,7 @@ impl Log {
             segment,
             closed,
             file: next_file,
+            length: segment,
             first: next,
             used: 0,
             spare: None,
@@ -88,7 +90,7 @@ impl Log {
 
     /// The room that is left in the segment.
     pub(crate) const fn left(&self) -> u64 {
-        self.segment - self.used
+        self.length - self.used
     }
 
     pub(crate) const fn has_spare(&self) -> bool {
@@ -97,10 +99,14 @@ impl Log {
 
     /// Takes the room of the next segment from the disk. Returns false if the disk is full.
     pub(crate) fn reserve(&mut self) -> io::Result<bool> {
-        if self.spare.is_some() {
-            return Ok(true);
+        match self.spare {
+            Some(_) => Ok(true),
+            None => self.create(self.segment),
         }
-        match self.disk.create(self.next_file, self.segment) {
+    }
+
+    fn create(&mut self, length: u64) -> io::Result<bool> {
+        match self.disk.create(self.next_file, length) {
             Ok(()) => {
                 self.spare = Some(self.next_file);
                 self.next_file += 1;
@@ -116,9 +122,10 @@ impl Log {
         let mut bytes = Vec::new();
         let mut has_begun = false;
         for record in records {
-            if self.left() - (bytes.len() as u64) < size(record.content.len()) {
+            let needed = size(record.content.len());
+            if self.left() - (bytes.len() as u64) < needed {
                 self.flush(&mut bytes)?;
-                self.turn_over()?;
+                self.turn_over(needed)?;
                 has_begun = true;
             }
             put_frame(
@@ -144,19 +151,28 @@ impl Log {
         Ok(())
     }
 
-    /// Begins the next segment. The last one is durable first: so only the last segment can have a torn end.
-    fn turn_over(&mut self) -> io::Result<()> {
+    /// Begins the next segment, for a record of this size. The last one is durable first: so only the last segment can
+    /// have a torn end.
+    fn turn_over(&mut self, needed: u64) -> io::Result<()> {
         self.sync()?;
-        self.reserve()?;
+        let length = self.segment.max(HEADER as u64 + needed);
+        if length == self.segment {
+            self.reserve()?;
+        } else {
+            if let Some(short) = self.spare.take() {
+                self.disk.remove(short)?;
+            }
+            self.create(length)?;
+        }
         let full = || io::Error::from(io::ErrorKind::StorageFull);
         let spare = self.spare.take().ok_or_else(full)?;
         self.closed.push_back(Segment {
             file: self.file,
             first: self.first,
             next: self.next,
-            length: self.segment,
+            length: self.length,
         });
-        (self.file, self.first) = (spare, self.next);
+        (self.file, self.length, self.first) = (spare, length, self.next);
         self.write_header()
     }
 
@@ -176,7 +192,7 @@ impl Log {
             file: self.file,
             first: self.first,
             next: self.next,
-            length: self.segment,
+            length: self.length,
         };
         let all = self.closed.iter().copied().chain([open]);
         all.filter(|segment| segment.next > from).collect()

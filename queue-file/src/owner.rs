@@ -6,9 +6,9 @@ use std::{
     time::Duration,
 };
 
-use queue_core::{Error, ErrorKind, Result};
+use queue_core::{Error, ErrorKind, Result, Timestamp};
 
-use crate::{core::Core, disk::Disk, upkeep, url::SyncMode};
+use crate::{core::Core, disk::Disk, journal::Writer, upkeep, url::SyncMode};
 
 /// The signal of the thread that stores states.
 #[derive(Debug, Default)]
@@ -46,17 +46,18 @@ pub(crate) struct Owner {
 }
 
 impl Owner {
-    /// Reads the journal on this disk. With `is_inline`, callers write, and there are no threads.
+    /// Reads the journal on this disk. Without [`Writer::Thread`], there are no threads.
     pub(crate) fn open(
         disk: Arc<dyn Disk>,
         sync: SyncMode,
         segment: u64,
-        is_inline: bool,
+        writer: Writer,
+        now: Timestamp,
     ) -> Result<Self> {
-        let core = Arc::new(Core::open(disk, sync, segment, is_inline)?);
+        let core = Arc::new(Core::open(disk, sync, segment, writer, now)?);
         let asked = Arc::new(Keeper::default());
         let mut threads = Vec::new();
-        if !is_inline {
+        if writer == Writer::Thread {
             let (writer, signal) = (Arc::clone(&core), Arc::clone(&asked));
             threads.push(start("queue-file write", move || {
                 writer.journal.write_groups(|| {

@@ -6,11 +6,14 @@ use queue_core::{
     AnyQueue, Backend, Due, Extension, GroupChange, GroupRule, GroupedConfig, Holder, Insert,
     KeptResult, LeaseRate, MessageId, OnDeath, OnceStore, Overflow, Page, Place, Push, QueueConfig,
     QueueKind, QueueName, Receipt, Removal, Revival, RotatingConfig, Settlement, TimeToLive,
+    Timestamp,
     call::{Answer, Call, Service},
 };
 use tokio::time::advance;
 
 use crate::{FileBackend, SyncMode, core::Core, simulated::SimulatedDisk, upkeep};
+
+const NOW: Timestamp = Timestamp::from_millis(1_800_000_000_000);
 
 /// Numbers that a seed decides.
 struct Random(u64);
@@ -285,7 +288,8 @@ async fn play(seed: u64, stores_states: bool) {
     let mut random = Random(seed);
     let mut disk = SimulatedDisk::new(seed);
     let open = |disk: &SimulatedDisk| {
-        FileBackend::with_segments(Arc::new(disk.clone()), SyncMode::Always, 64 * 1024).unwrap()
+        FileBackend::with_segments(Arc::new(disk.clone()), SyncMode::Always, 64 * 1024, NOW)
+            .unwrap()
     };
     let mut backend = open(&disk);
     let configs: Vec<_> = QueueKind::ALL.map(|kind| config(kind, &mut random)).into();

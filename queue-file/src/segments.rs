@@ -11,7 +11,8 @@ use queue_core::Timestamp;
 pub(crate) const FORMAT: u32 = 1;
 const MAGIC: &[u8; 16] = b"queue-kit:file\r\n";
 
-/// The length of a segment. Each record has room in one: no call has more than 10 MiB.
+/// The length of a segment. Each record has room in one: no call has more than 10 MiB. A test may choose shorter ones, and
+/// then a record that is longer has a segment of its own.
 pub(crate) const SEGMENT: u64 = 16 * 1024 * 1024;
 pub(crate) const HEADER: usize = 32;
 pub(crate) const FRAME: usize = 32;

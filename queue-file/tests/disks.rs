@@ -4,14 +4,17 @@ use std::{sync::Arc, time::Duration};
 
 use queue_core::{
     Backend, ErrorKind, LeasingExt, Outcome, Push, ReliableConfig, ReliableQueue, Settlement,
+    Timestamp,
 };
 use queue_file::{Disk, FileBackend, SyncMode, simulated::SimulatedDisk};
 
 const SEGMENT: u64 = 64 * 1024;
+const NOW: Timestamp = Timestamp::from_millis(1_800_000_000_000);
 const LEASE: Duration = Duration::from_secs(60);
 
 async fn open(disk: &SimulatedDisk) -> queue_core::Result<(FileBackend, Arc<dyn ReliableQueue>)> {
-    let backend = FileBackend::with_segments(Arc::new(disk.clone()), SyncMode::Always, SEGMENT)?;
+    let backend =
+        FileBackend::with_segments(Arc::new(disk.clone()), SyncMode::Always, SEGMENT, NOW)?;
     let queue = named(&backend, "jobs").await?;
     Ok((backend, queue))
 }

@@ -4,11 +4,12 @@
 use std::{env, fs, path::PathBuf, sync::Arc, time::Duration};
 
 use queue_core::{
-    Backend, Insert, Page, Push, QueueConfig, QueueKind, QueueName, Settlement,
+    Backend, Insert, Page, Push, QueueConfig, QueueKind, QueueName, Settlement, Timestamp,
     call::{Answer, Call, Service},
 };
 use queue_file::{Disk, FileBackend, SyncMode, simulated::SimulatedDisk};
 
+const NOW: Timestamp = Timestamp::from_millis(1_800_000_000_000);
 const LEASE: Duration = Duration::from_secs(60);
 
 fn fixture() -> PathBuf {
@@ -22,7 +23,8 @@ fn name(kind: QueueKind) -> QueueName {
 /// Makes queues of all kinds, and the journal that they leave.
 async fn write() {
     let disk = SimulatedDisk::new(1);
-    let opened = FileBackend::with_segments(Arc::new(disk.clone()), SyncMode::Always, 16 * 1024);
+    let opened =
+        FileBackend::with_segments(Arc::new(disk.clone()), SyncMode::Always, 16 * 1024, NOW);
     let backend = opened.unwrap();
     for kind in QueueKind::ALL {
         let config = QueueConfig::of(kind, 1_000);

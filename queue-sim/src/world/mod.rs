@@ -1,6 +1,8 @@
 //! Environments: each gives a run its backend, and everything between the backend and the processes that can fail.
 
 mod fault;
+#[cfg(all(unix, feature = "file"))]
+mod file;
 mod memory;
 mod network;
 
@@ -11,6 +13,8 @@ use queue_core::{Backend, QueueKind, Result, Timestamp};
 
 #[cfg(all(unix, feature = "redis"))]
 pub(crate) use self::fault::NetworkFaults;
+#[cfg(all(unix, feature = "file"))]
+pub use self::file::FileEnvironment;
 pub use self::{
     fault::{Fault, FaultInjector, FaultMix},
     memory::{MemoryEnvironment, MemoryWorld},

@@ -48,6 +48,19 @@ fn on_redis_sound_logic_passes_and_harmful_logic_is_found() {
     assert_eq!(broken.finding.rule, "effects exactly once");
 }
 
+/// The same in a folder, on a machine whose power fails.
+#[cfg(all(unix, feature = "file"))]
+#[test]
+fn in_a_folder_sound_logic_passes_and_harmful_logic_is_found() {
+    let folder = queue_sim::world::FileEnvironment::new;
+    let tally = harmless("in a folder").backend(folder).try_run();
+    let tally = tally.expect("it holds");
+    assert!(tally.faults["restarted"] > 0, "{tally}");
+    let broken = harmful("in a folder").backend(folder).try_run();
+    let broken = broken.expect_err("it is harmful");
+    assert_eq!(broken.finding.rule, "effects exactly once");
+}
+
 #[test]
 fn a_producer_that_pushes_nothing_is_reported() {
     let broken = sim("nothing")

@@ -21,7 +21,8 @@ pub(crate) struct Arguments {
     /// The kind of queue, or all kinds
     #[arg(long, value_parser = kinds())]
     kind: Kinds,
-    /// For redis, a server is started; redis-restarts also kills it in mid-run, which makes runs slower
+    /// For file, the power of the simulated disk fails in mid-run. For redis, a server is started; redis-restarts also
+    /// kills it in mid-run, which makes runs slower
     #[arg(long, default_value = "memory", value_parser = one_of(&Place::ALL, Place::as_str))]
     pub(crate) backend: Place,
     /// The number of runs
@@ -64,16 +65,18 @@ struct Kinds(Vec<QueueKind>);
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Place {
     Memory,
+    File,
     Redis,
     RedisRestarts,
 }
 
 impl Place {
-    const ALL: [Self; 3] = [Self::Memory, Self::Redis, Self::RedisRestarts];
+    const ALL: [Self; 4] = [Self::Memory, Self::File, Self::Redis, Self::RedisRestarts];
 
     pub(crate) const fn as_str(self) -> &'static str {
         match self {
             Self::Memory => "memory",
+            Self::File => "file",
             Self::Redis => "redis",
             Self::RedisRestarts => "redis-restarts",
         }

@@ -9,11 +9,25 @@ pub(crate) fn start(place: Place, count: u64) -> Result<Vec<Box<dyn Environment>
     let start = || -> Result<Box<dyn Environment>, String> {
         match place {
             Place::Memory => Ok(Box::new(MemoryEnvironment::new())),
+            Place::File => file(),
             Place::Redis => redis(false),
             Place::RedisRestarts => redis(true),
         }
     };
     (0..count).map(|_| start()).collect()
+}
+
+#[cfg(all(unix, feature = "file"))]
+fn file() -> Result<Box<dyn Environment>, String> {
+    Ok(Box::new(queue_sim::world::FileEnvironment::new()))
+}
+
+#[cfg(not(all(unix, feature = "file")))]
+fn file() -> Result<Box<dyn Environment>, String> {
+    Err(
+        "the backend file is not built in: build with the feature file, on a Unix system"
+            .to_owned(),
+    )
 }
 
 #[cfg(all(unix, feature = "redis"))]

@@ -1,4 +1,4 @@
-use std::{sync::Arc, time::Duration};
+use std::{fmt, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use futures_util::FutureExt;
@@ -167,8 +167,11 @@ impl FaultInjector {
         call: Call,
     ) -> Result<Answer> {
         let answer = queue.call(call).await;
-        let refused = matches!(&answer, Err(error) if error.outcome() == Outcome::NotApplied);
-        if let (Some(id), false) = (id, refused) {
+        let is_undone = match &answer {
+            Ok(_) => false,
+            Err(error) => error.outcome() == Outcome::NotApplied || NotExecuted::is_cause_of(error),
+        };
+        if let (Some(id), false) = (id, is_undone) {
             self.executed(id);
         }
         answer
@@ -206,6 +209,24 @@ impl FaultInjector {
         answer
     }
 }
+
+/// The cause of an error whose outcome the caller does not know, where the world knows that the call was not executed.
+#[derive(Debug)]
+pub(in crate::world) struct NotExecuted;
+
+impl NotExecuted {
+    fn is_cause_of(error: &Error) -> bool {
+        std::error::Error::source(error).is_some_and(|cause| cause.is::<Self>())
+    }
+}
+
+impl fmt::Display for NotExecuted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the power failed before it was on the disk")
+    }
+}
+
+impl std::error::Error for NotExecuted {}
 
 /// The error of a call without a reply, once its caller gives up.
 async fn no_reply(limit: Instant) -> Error {

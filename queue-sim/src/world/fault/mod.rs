@@ -4,6 +4,8 @@ mod injector;
 mod mix;
 mod network;
 
+#[cfg(all(unix, feature = "file"))]
+pub(super) use self::injector::NotExecuted;
 pub(crate) use self::network::NetworkFaults;
 pub use self::{injector::FaultInjector, mix::FaultMix};
 use crate::named::named;
