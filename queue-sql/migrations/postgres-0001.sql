@@ -35,4 +35,19 @@ CREATE TABLE IF NOT EXISTS queue_inbox (
 );
 CREATE INDEX IF NOT EXISTS queue_inbox_done ON queue_inbox (done);
 
+-- Keys of effects outside of this database, until `ends`, in milliseconds since 1970. The row with the empty key has the
+-- last token of its store.
+CREATE TABLE IF NOT EXISTS queue_once (
+    store text    NOT NULL,
+    key   bytea   NOT NULL,
+    token bigint  NOT NULL,
+    done  boolean NOT NULL DEFAULT false,
+    ends  bigint,
+    PRIMARY KEY (store, key)
+) WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 10000);
+CREATE INDEX IF NOT EXISTS queue_once_ends ON queue_once (store, done, ends);
+
+-- The time by which these keys end.
+CREATE OR REPLACE VIEW queue_now AS SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint AS now;
+
 INSERT INTO queue_sql (version) VALUES (1) ON CONFLICT DO NOTHING;

@@ -27,4 +27,19 @@ CREATE TABLE IF NOT EXISTS queue_inbox (
 ) WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS queue_inbox_done ON queue_inbox (done);
 
+-- Keys of effects outside of this database, until `ends`, in milliseconds since 1970. The row with the empty key has the
+-- last token of its store.
+CREATE TABLE IF NOT EXISTS queue_once (
+    store text    NOT NULL,
+    key   blob    NOT NULL,
+    token integer NOT NULL,
+    done  integer NOT NULL DEFAULT 0,
+    ends  integer,
+    PRIMARY KEY (store, key)
+) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS queue_once_ends ON queue_once (store, done, ends);
+
+-- The time by which these keys end.
+CREATE VIEW IF NOT EXISTS queue_now AS SELECT CAST(unixepoch('subsec') * 1000 AS integer) AS now;
+
 INSERT INTO queue_sql (one, version) VALUES (1, 1) ON CONFLICT DO NOTHING;

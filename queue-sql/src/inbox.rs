@@ -32,6 +32,9 @@ pub(crate) const STEP: u32 = 1_000;
 /// If the handler dies before the commit, neither the effect nor the mark is there, and the next delivery is the first
 /// again. If it dies after the commit, the next delivery finds the mark.
 ///
+/// An effect outside of the database has no transaction with its mark: [`OnceKeys`](crate::OnceKeys) guard it as well as
+/// can be.
+///
 /// A mark is kept for 30 days. A delivery after that is a first one again, so keep marks for longer than a message may
 /// be delivered again; a dead letter may be revived late.
 #[derive(Debug, Clone, Copy)]

@@ -35,7 +35,9 @@ mod inbox;
 #[cfg(feature = "memory")]
 mod memory;
 mod message;
+mod once;
 mod outbox;
+mod overview;
 mod relay;
 mod row;
 mod statement;
@@ -64,7 +66,9 @@ pub use self::stores::TokioPostgres;
 pub use self::{
     inbox::{Inbox, InboxKey},
     message::{IntoMessage, Plain},
+    once::OnceKeys,
     outbox::{Outbox, OutboxPush},
+    overview::{OutboxCounts, RefusedRow},
     relay::{Relay, RelayEvent, RelayReport, Waker},
     row::{NewRow, OutboxRow},
     statement::{Statement, Value},

@@ -3,9 +3,12 @@
 use std::{fmt::Debug, time::Duration};
 
 use async_trait::async_trait;
-use queue_core::Result;
+use queue_core::{Error, ErrorKind, Result};
 
-use crate::{NewRow, OutboxRow};
+use crate::{
+    NewRow, OutboxRow, Statement,
+    overview::{self, OutboxCounts, RefusedRow},
+};
 
 /// A transaction of a client, open at the caller's.
 ///
@@ -84,6 +87,49 @@ pub trait Store: Debug + Send + Sync + 'static {
     async fn notify(&self, text: &str) -> Result<()> {
         let _ = text;
         Ok(())
+    }
+
+    /// Runs a statement in a transaction of its own, and returns its rows, whose columns are all text. A text for SQLite
+    /// may be several statements; the first of them writes if any does.
+    ///
+    /// # Errors
+    ///
+    /// The database's. `Configuration` if the store runs no statements.
+    async fn run(&self, statement: &Statement) -> Result<Vec<Vec<Option<String>>>> {
+        let _ = statement;
+        let message = "this store of queue-sql runs no statements: use one in a database";
+        Err(Error::new(ErrorKind::Configuration, message))
+    }
+
+    /// Counts the rows of the outbox, by queue. It reads all of them.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`run`](Self::run).
+    async fn counts(&self) -> Result<Vec<OutboxCounts>> {
+        let rows = self.run(&overview::counts()).await?;
+        rows.into_iter().map(OutboxCounts::read).collect()
+    }
+
+    /// Lists rows that are kept apart, `most` at most, in order of their ids, from the one after `after` on.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`run`](Self::run).
+    async fn refused(&self, after: i64, most: u32) -> Result<Vec<RefusedRow>> {
+        let rows = self.run(&overview::refused(after, most)).await?;
+        rows.into_iter().map(RefusedRow::read).collect()
+    }
+
+    /// Puts rows that are kept apart into the outbox again, those with these ids or all of them, and returns their old
+    /// ids. A new row has a new key, so a message that its queue has got before comes twice.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`run`](Self::run). Either all of these rows are new ones, or none is.
+    async fn retry(&self, ids: Option<&[i64]>) -> Result<Vec<i64>> {
+        let rows = self.run(&overview::retry(ids)).await?;
+        rows.into_iter().map(overview::id).collect()
     }
 
     /// Removes marks of the inbox that are older than `keep`, `most` at most. Returns their number.

@@ -2,6 +2,8 @@
 
 use queue_core::Error;
 
+use crate::OutboxCounts;
+
 /// Something that a relay did or met, for [`Relay::on_event`](crate::Relay::on_event).
 #[derive(Debug)]
 #[non_exhaustive]
@@ -31,6 +33,8 @@ pub enum RelayEvent<'a> {
         /// The error.
         error: &'a Error,
     },
+    /// The rows of a queue in the outbox, every ten seconds. All relays count the same rows.
+    Counted(&'a OutboxCounts),
     /// Whether wake-ups arrive. If not, the relay polls, each second at least.
     Listening(bool),
 }
@@ -60,6 +64,14 @@ impl RelayEvent<'_> {
                 let queue = queue.unwrap_or_default().to_owned();
                 counter!("queue_kit_outbox_errors_total", "queue" => queue).increment(1);
             }
+            Self::Counted(counts) => {
+                let rows = |state: &'static str| gauge!("queue_kit_outbox_rows", "queue" => counts.queue.clone(), "state" => state);
+                rows("waiting").set(counts.waiting as f64);
+                rows("refused").set(counts.refused as f64);
+                let oldest = counts.oldest.unwrap_or_default().as_secs_f64();
+                gauge!("queue_kit_outbox_oldest_seconds", "queue" => counts.queue.clone())
+                    .set(oldest);
+            }
             Self::Listening(listens) => {
                 gauge!("queue_kit_outbox_listening").set(f64::from(u8::from(*listens)));
             }
@@ -78,6 +90,10 @@ impl RelayEvent<'_> {
             Self::Failed { queue, error } => {
                 let error = queue_core::with_sources(error);
                 tracing::warn!(target: "queue_kit", queue, error, "the relay of the outbox failed");
+            }
+            Self::Counted(counts) => {
+                let (queue, waiting, refused) = (&counts.queue, counts.waiting, counts.refused);
+                tracing::debug!(target: "queue_kit", queue, waiting, refused, "rows of the outbox");
             }
             Self::Listening(listens) => {
                 tracing::info!(target: "queue_kit", listens, "wake-ups of the outbox");

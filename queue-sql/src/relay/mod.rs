@@ -6,6 +6,8 @@ mod event;
 mod planted;
 mod pushing;
 mod running;
+#[cfg(feature = "tracing")]
+mod spans;
 mod wait;
 
 use std::{
@@ -210,6 +212,11 @@ impl Relay {
             ));
         }
         Ok(())
+    }
+
+    /// Whether anybody learns of what it counts.
+    const fn is_watched(&self) -> bool {
+        self.on_event.is_some() || cfg!(feature = "metrics")
     }
 
     fn emit(&self, event: &RelayEvent<'_>) {

@@ -1,7 +1,7 @@
 //! A relay at work.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     future::{Future, pending, poll_fn},
     pin::pin,
     sync::{Arc, Mutex, PoisonError},
@@ -22,7 +22,7 @@ use super::{
     cursor::Cursor,
     pushing::{Ends, Pauses, Target},
 };
-use crate::{Listener, OutboxRow, Wish, inbox::STEP};
+use crate::{Listener, OutboxCounts, OutboxRow, Wish, inbox::STEP};
 
 /// The pause between two polls that find nothing: it doubles from the first to the second. With wake-ups it is the second.
 const SHORTEST_POLL: Duration = Duration::from_millis(50);
@@ -36,6 +36,9 @@ const SELF_TEST: Duration = Duration::from_secs(1);
 
 /// The pause before the next self-test, if the last one failed.
 const NEXT_TEST: Duration = Duration::from_secs(60);
+
+/// How often a relay counts the rows.
+const COUNT: Duration = Duration::from_secs(10);
 
 /// The next thing to do after a round.
 enum Next {
@@ -55,6 +58,9 @@ pub(super) struct Running {
     listener: Option<Box<dyn Listener>>,
     next_test: Option<Instant>,
     next_sweep: Instant,
+    next_count: Instant,
+    /// The queues that had rows when they were counted last.
+    counted: Vec<OutboxCounts>,
     poll: Duration,
 }
 
@@ -79,6 +85,8 @@ impl Running {
             pauses: Pauses::default(),
             listener: None,
             next_sweep: now,
+            next_count: now,
+            counted: Vec::new(),
             poll: SHORTEST_POLL,
         }
     }
@@ -199,6 +207,7 @@ impl Running {
                 self.cursor.advance(&seen);
             }
             self.sweep().await?;
+            self.count().await;
         }
         if queues.is_empty() {
             return Ok(Next::Idle);
@@ -257,7 +266,10 @@ impl Running {
                 .find(|target| target.name.as_str() == queue);
             let Some(target) = target else { continue };
             let done = ends.done.len();
-            match target.push(&rows, &mut ends).await {
+            let pushed = target.push(&rows, &mut ends);
+            #[cfg(feature = "tracing")]
+            let pushed = super::spans::within(queue, &rows, pushed);
+            match pushed.await {
                 Ok(()) => target.pauses.end(),
                 Err(error) => {
                     if ends.done.len() > done {
@@ -327,6 +339,30 @@ impl Running {
             }
         }
         Ok(())
+    }
+
+    /// Counts the rows, for gauges and events. A count that fails leaves the last numbers.
+    async fn count(&mut self) {
+        if Instant::now() < self.next_count || !self.relay.is_watched() {
+            return;
+        }
+        self.next_count = Instant::now() + COUNT;
+        let Ok(mut counts) = self.relay.store.counts().await else {
+            return;
+        };
+        // A gauge of a queue whose rows are gone says so.
+        let own = self.targets.iter().map(|target| target.name.to_string());
+        let gone = self.counted.drain(..).map(|counts| counts.queue).chain(own);
+        for queue in gone.collect::<BTreeSet<_>>() {
+            if !counts.iter().any(|counts| counts.queue == queue) {
+                counts.push(OutboxCounts::none(queue));
+            }
+        }
+        for counts in &counts {
+            self.relay.emit(&RelayEvent::Counted(counts));
+        }
+        counts.retain(|counts| counts.waiting + counts.refused > 0);
+        self.counted = counts;
     }
 
     async fn pause(&mut self, pause: Duration) {

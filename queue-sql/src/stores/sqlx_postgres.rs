@@ -5,7 +5,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use queue_core::{Error, Result};
 use sqlx::{
-    PgConnection, PgPool, Postgres, Row,
+    Executor, PgConnection, PgPool, Postgres, Row,
     postgres::{PgListener, PgPoolOptions, PgRow},
 };
 
@@ -14,8 +14,8 @@ use super::{
     postgres as sql,
 };
 use crate::{
-    Inserting, Listener, NewRow, OutboxRow, POSTGRES_MIGRATIONS, Seen, Store, Taken, Transaction,
-    Wish,
+    Inserting, Listener, NewRow, OutboxRow, POSTGRES_MIGRATIONS, Seen, Statement, Store, Taken,
+    Transaction, Value, Wish,
     statement::{INSERT, INSERT_AND_NOTIFY, MARK},
 };
 
@@ -47,10 +47,8 @@ impl SqlxPostgres {
             .await
             .map_err(failed)?;
         for (_, text) in POSTGRES_MIGRATIONS {
-            sqlx::raw_sql(text)
-                .execute(&mut *tx)
-                .await
-                .map_err(failed)?;
+            // In this order, since a future of `raw_sql` is not `Send` for every lifetime.
+            tx.execute(text).await.map_err(failed)?;
         }
         version(&mut tx).await?;
         tx.commit().await.map_err(failed)
@@ -170,6 +168,22 @@ impl Store for SqlxPostgres {
         let notify = sqlx::query(sql::NOTIFY).persistent(false).bind(text);
         notify.execute(&mut *tx).await.map_err(failed)?;
         tx.commit().await.map_err(failed)
+    }
+
+    async fn run(&self, statement: &Statement) -> Result<Vec<Vec<Option<String>>>> {
+        let mut tx = self.pool.begin().await.map_err(failed)?;
+        let mut query = sqlx::query(statement.postgres).persistent(false);
+        for value in &statement.values {
+            query = match value {
+                Value::Text(text) => query.bind(text),
+                Value::Bytes(bytes) => query.bind(&bytes[..]),
+            };
+        }
+        let rows = query.fetch_all(&mut *tx).await.map_err(failed)?;
+        tx.commit().await.map_err(failed)?;
+        let cells = |row: &PgRow| (0..row.len()).map(|at| row.try_get(at)).collect();
+        let rows = rows.iter().map(cells).collect::<Result<_, _>>();
+        rows.map_err(failed)
     }
 
     async fn sweep(&self, keep: Duration, most: u32) -> Result<u64> {

@@ -4,11 +4,12 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use queue_core::{Error, Result};
-use sqlx::{Row, SqliteConnection, SqlitePool, sqlite::SqliteRow};
+use sqlx::{Executor, Row, SqliteConnection, SqlitePool, sqlite::SqliteRow};
 
 use super::error::{check_version, missing, unavailable};
 use crate::{
-    Inserting, NewRow, OutboxRow, SQLITE_MIGRATIONS, Store, Taken, Transaction, Wish,
+    Inserting, NewRow, OutboxRow, SQLITE_MIGRATIONS, Statement, Store, Taken, Transaction, Value,
+    Wish,
     statement::{INSERT, MARK},
 };
 
@@ -59,10 +60,8 @@ impl SqlxSqlite {
         let tx = self.pool.begin_with("BEGIN IMMEDIATE").await;
         let mut tx = tx.map_err(failed)?;
         for (_, text) in SQLITE_MIGRATIONS {
-            sqlx::raw_sql(text)
-                .execute(&mut *tx)
-                .await
-                .map_err(failed)?;
+            // In this order, since a future of `raw_sql` is not `Send` for every lifetime.
+            tx.execute(text).await.map_err(failed)?;
         }
         version(&mut tx).await?;
         tx.commit().await.map_err(failed)
@@ -113,6 +112,23 @@ impl Store for SqlxSqlite {
             pool: self.pool.clone(),
             rows: rows.map_err(failed)?,
         }))
+    }
+
+    async fn run(&self, statement: &Statement) -> Result<Vec<Vec<Option<String>>>> {
+        // If its statements write, the first one does. `begin_with` would leave a transaction open if it were dropped.
+        let mut tx = self.pool.begin().await.map_err(failed)?;
+        let mut query = sqlx::query(statement.sqlite);
+        for value in &statement.values {
+            query = match value {
+                Value::Text(text) => query.bind(text),
+                Value::Bytes(bytes) => query.bind(&bytes[..]),
+            };
+        }
+        let rows = query.fetch_all(&mut *tx).await.map_err(failed)?;
+        tx.commit().await.map_err(failed)?;
+        let cells = |row: &SqliteRow| (0..row.len()).map(|at| row.try_get(at)).collect();
+        let rows = rows.iter().map(cells).collect::<Result<_, _>>();
+        rows.map_err(failed)
     }
 
     async fn sweep(&self, keep: Duration, most: u32) -> Result<u64> {

@@ -21,8 +21,8 @@ use super::{
     postgres as sql,
 };
 use crate::{
-    Inserting, Listener, NewRow, OutboxRow, POSTGRES_MIGRATIONS, Seen, Store, Taken, Transaction,
-    Wish,
+    Inserting, Listener, NewRow, OutboxRow, POSTGRES_MIGRATIONS, Seen, Statement, Store, Taken,
+    Transaction, Value, Wish,
     statement::{INSERT, INSERT_AND_NOTIFY, MARK},
 };
 
@@ -245,6 +245,25 @@ impl Store for TokioPostgres {
     async fn notify(&self, text: &str) -> Result<()> {
         self.once(sql::NOTIFY, &[(&text, Type::TEXT)]).await?;
         Ok(())
+    }
+
+    async fn run(&self, statement: &Statement) -> Result<Vec<Vec<Option<String>>>> {
+        let bytes = statement.values.iter().map(|value| match value {
+            Value::Bytes(bytes) => &bytes[..],
+            Value::Text(_) => &[],
+        });
+        let bytes: Vec<&[u8]> = bytes.collect();
+        let values = statement.values.iter().zip(&bytes);
+        let values: Vec<(&(dyn ToSql + Sync), Type)> = values
+            .map(|(value, bytes)| match value {
+                Value::Text(text) => (text as &(dyn ToSql + Sync), Type::TEXT),
+                Value::Bytes(_) => (bytes as &(dyn ToSql + Sync), Type::BYTEA),
+            })
+            .collect();
+        let rows = self.once(statement.postgres, &values).await?;
+        let cells = |row: &Row| (0..row.len()).map(|at| row.try_get(at)).collect();
+        let rows = rows.iter().map(cells).collect::<Result<_, _>>();
+        rows.map_err(failed)
     }
 
     async fn sweep(&self, keep: Duration, most: u32) -> Result<u64> {

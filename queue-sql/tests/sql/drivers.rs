@@ -6,10 +6,9 @@ use queue_core::{
     Distinct, Due, Headers, Job, PriorityConfig, Push, QueueConfig, ReliableConfig, TimeToLive,
     TraceParent,
 };
-use queue_sql::{Inbox, InboxKey, Outbox, Plain, SqlxPostgres, SqlxSqlite, Store, TokioPostgres};
+use queue_sql::{Inbox, InboxKey, Outbox, Plain, SqlxPostgres, Store, TokioPostgres};
 use queue_worker::{Batch, Context};
 use serde::{Deserialize, Serialize};
-use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions};
 use tokio_postgres::NoTls;
 
 use super::support::*;
@@ -183,6 +182,38 @@ macro_rules! client {
             }
 
             #[tokio::test]
+            async fn refused_rows_are_listed_and_tried_again() {
+                let (mut $client, store) = $open.await;
+                let queues = in_memory();
+                let mut $tx = $begin.await.unwrap();
+                let rows = ["a", "bb", "cc"].map(Push::new);
+                mails().push_many(&mut *$tx, "mails", rows).await.unwrap();
+                $tx.commit().await.unwrap();
+                let strict = QueueConfig::from(ReliableConfig::default()).with_max_body(1);
+                let strict = Outbox::new().queue("mails", strict).unwrap();
+                let relaying = Relaying::with(&strict, store.clone(), &queues);
+                relaying.says("counted mails: 0 wait, 2 refused").await;
+                relaying.end().await;
+
+                let refused = store.refused(0, 10).await.unwrap();
+                let ids: Vec<i64> = refused.iter().map(|row| row.id).collect();
+                assert_eq!((refused[0].bytes, &*refused[0].queue), (2, "mails"));
+                assert!(refused[0].reason.contains("at most 1"), "{refused:?}");
+                assert_eq!(store.refused(ids[0], 10).await.unwrap()[0].id, ids[1]);
+                assert_eq!(store.refused(0, 1).await.unwrap().len(), 1);
+
+                assert!(store.retry(Some(&[ids[1] + 1])).await.unwrap().is_empty());
+                assert_eq!(store.retry(Some(&ids[..1])).await.unwrap(), ids[..1]);
+                let counts = store.counts().await.unwrap();
+                assert_eq!((counts[0].waiting, counts[0].refused), (1, 1));
+                assert!(counts[0].oldest.unwrap() < PATIENCE);
+                assert_eq!(store.retry(None).await.unwrap(), ids[1..]);
+                let relaying = Relaying::with(&mails(), store, &in_memory());
+                relaying.says("relayed 2 to mails").await;
+                relaying.end().await;
+            }
+
+            #[tokio::test]
             async fn migrations_can_run_again_and_at_once() {
                 let (_, store) = $open.await;
                 let outbox = store.outbox().await.unwrap();
@@ -201,9 +232,7 @@ async fn sqlx_postgres() -> (sqlx::PgPool, SqlxPostgres) {
 
 async fn tokio_postgres() -> (Tokio, TokioPostgres) {
     let database = server().database().unwrap();
-    let mut config = tokio_postgres::Config::new();
-    config.host_path(server().socket_folder());
-    config.user(real_postgres::Server::USER).dbname(&database);
+    let config = config(&database);
     let store = TokioPostgres::new(config.clone(), NoTls);
     store.migrate().await.unwrap();
     let (client, connection) = config.connect(NoTls).await.unwrap();
@@ -220,25 +249,6 @@ impl Tokio {
     ) -> Result<Box<tokio_postgres::Transaction<'_>>, tokio_postgres::Error> {
         self.0.transaction().await.map(Box::new)
     }
-}
-
-async fn sqlx_sqlite() -> (sqlx::SqlitePool, SqlxSqlite) {
-    static FILES: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32::new(0);
-    let number = FILES.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-    // Removed by the next run.
-    let folder =
-        std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("queue-sql-{number}"));
-    let _ = std::fs::remove_dir_all(&folder);
-    std::fs::create_dir(&folder).unwrap();
-    let options = SqliteConnectOptions::new()
-        .filename(folder.join("shop.db"))
-        .create_if_missing(true)
-        .journal_mode(SqliteJournalMode::Wal);
-    let pool = SqlitePoolOptions::new().max_connections(4);
-    let pool = pool.connect_with(options).await.unwrap();
-    let store = SqlxSqlite::new(pool.clone());
-    store.migrate().await.unwrap();
-    (pool, store)
 }
 
 client!(by_sqlx_postgres, sqlx_postgres(), |client, tx| client

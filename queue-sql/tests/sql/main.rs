@@ -2,6 +2,8 @@
 
 mod drivers;
 mod edges;
+mod once;
 mod poolers;
 mod rights;
 mod support;
+mod watched;

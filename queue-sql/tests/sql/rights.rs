@@ -1,7 +1,7 @@
 //! Each role with the rights that docs/sql.md lists, and no more.
 
-use queue_core::Push;
-use queue_sql::{Inbox, InboxKey, SqlxPostgres};
+use queue_core::{Once, OnceRun, Push};
+use queue_sql::{Inbox, InboxKey, OnceKeys, SqlxPostgres};
 use sqlx::{PgPool, postgres::PgPoolOptions};
 
 use super::support::*;
@@ -9,13 +9,11 @@ use super::support::*;
 /// The statements of the page, for these roles.
 fn grants() -> String {
     let page = include_str!("../../../docs/sql.md");
-    let mut blocks = page.split("```sql").skip(1);
-    let grants = blocks.find_map(|rest| {
-        rest.split("```")
-            .next()
-            .filter(|text| text.contains("GRANT"))
-    });
-    grants.expect("the page has the statements").to_owned()
+    let blocks = page.split("```sql").skip(1);
+    let blocks = blocks.filter_map(|rest| rest.split("```").next());
+    let grants: String = blocks.filter(|text| text.contains("GRANT")).collect();
+    assert!(!grants.is_empty(), "the page has the statements");
+    grants
 }
 
 async fn pool_as(role: &'static str, database: &str) -> PgPool {
@@ -80,6 +78,13 @@ async fn the_rights_of_the_page_are_enough_and_not_too_many() {
             .unwrap()
     );
     tx.commit().await.unwrap();
+    let keys = OnceKeys::new(SqlxPostgres::new(worker.clone()), "charges").unwrap();
+    let once = Once::new(std::sync::Arc::new(keys));
+    let ran = once
+        .run("1", async |_| Ok::<_, queue_core::Error>(()))
+        .await;
+    assert!(matches!(ran, Ok(OnceRun::Ran(()))), "{ran:?}");
+    assert_eq!(once.store().counts().await.unwrap().done, 1);
     let mut tx = worker.begin().await.unwrap();
     let error = outbox
         .push(&mut *tx, "mails", Push::new(""))

@@ -8,11 +8,12 @@ use std::{
 
 use queue_core::{Bytes, Delivery, Leasing, LeasingExt, Queues, ReliableConfig};
 use queue_memory::MemoryBackend;
-use queue_sql::{Outbox, Relay, RelayEvent, RelayReport, SqlxPostgres, Store};
+use queue_sql::{Outbox, Relay, RelayEvent, RelayReport, SqlxPostgres, SqlxSqlite, Store};
 use real_postgres::Server;
 use sqlx::{
     PgPool,
     postgres::{PgConnectOptions, PgPoolOptions},
+    sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions},
 };
 use tokio::sync::oneshot;
 
@@ -35,6 +36,13 @@ pub(crate) fn options(database: &str) -> PgConnectOptions {
         .database(database)
 }
 
+pub(crate) fn config(database: &str) -> tokio_postgres::Config {
+    let mut config = tokio_postgres::Config::new();
+    config.host_path(server().socket_folder());
+    config.user(Server::USER).dbname(database);
+    config
+}
+
 /// A database with the tables.
 pub(crate) async fn postgres() -> (String, PgPool) {
     let database = server().database().unwrap();
@@ -42,6 +50,26 @@ pub(crate) async fn postgres() -> (String, PgPool) {
     let pool = pool.connect_with(options(&database)).await.unwrap();
     SqlxPostgres::new(pool.clone()).migrate().await.unwrap();
     (database, pool)
+}
+
+/// A database in a file, with the tables.
+pub(crate) async fn sqlx_sqlite() -> (sqlx::SqlitePool, SqlxSqlite) {
+    static FILES: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32::new(0);
+    let number = FILES.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+    // Removed by the next run.
+    let folder =
+        std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("queue-sql-{number}"));
+    let _ = std::fs::remove_dir_all(&folder);
+    std::fs::create_dir(&folder).unwrap();
+    let options = SqliteConnectOptions::new()
+        .filename(folder.join("shop.db"))
+        .create_if_missing(true)
+        .journal_mode(SqliteJournalMode::Wal);
+    let pool = SqlitePoolOptions::new().max_connections(4);
+    let pool = pool.connect_with(options).await.unwrap();
+    let store = SqlxSqlite::new(pool.clone());
+    store.migrate().await.unwrap();
+    (pool, store)
 }
 
 pub(crate) fn mails() -> Outbox {
@@ -102,6 +130,10 @@ fn text(event: &RelayEvent<'_>) -> String {
         RelayEvent::Relayed { queue, rows } => format!("relayed {rows} to {queue}"),
         RelayEvent::Refused { queue, id, reason } => format!("refused {id} for {queue}: {reason}"),
         RelayEvent::Failed { queue, error } => format!("failed {queue:?}: {error}"),
+        RelayEvent::Counted(counts) => format!(
+            "counted {}: {} wait, {} refused",
+            counts.queue, counts.waiting, counts.refused
+        ),
         RelayEvent::Listening(listens) => format!("listening {listens}"),
         _ => String::new(),
     }
