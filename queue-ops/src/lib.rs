@@ -34,6 +34,8 @@ mod fingerprint;
 mod groups;
 mod hex;
 mod open;
+#[cfg(feature = "outbox")]
+mod outbox;
 mod redaction;
 mod samples;
 #[cfg(feature = "schedules")]
@@ -44,6 +46,8 @@ mod transfer;
 pub mod web;
 mod words;
 
+#[cfg(feature = "outbox")]
+pub use self::outbox::diagnose_outbox;
 #[cfg(feature = "schedules")]
 pub use self::schedules::{all_schedule_findings, schedule_findings};
 pub use self::{

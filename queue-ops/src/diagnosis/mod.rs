@@ -142,6 +142,12 @@ pub enum Problem {
     ScheduleLate,
     /// The record of a schedule that pushes to the queue, or may do so, cannot be read.
     ScheduleUnreadable,
+    /// Rows of an outbox wait for a relay, and none takes them.
+    OutboxWaits,
+    /// The oldest row of an outbox is almost too old for a relay.
+    OutboxNearsWindow,
+    /// Rows of an outbox are refused.
+    OutboxRefused,
     /// Messages are due in thousands of years.
     WrongUnit,
     /// Messages are leased by a worker that is gone.
@@ -360,6 +366,16 @@ impl Diagnosis {
         Self {
             queue,
             findings: vec![finding],
+            numbers: None,
+        }
+    }
+
+    /// A diagnosis that read no numbers of the queue.
+    #[cfg(feature = "outbox")]
+    pub(crate) const fn without_numbers(queue: QueueName) -> Self {
+        Self {
+            queue,
+            findings: Vec::new(),
             numbers: None,
         }
     }

@@ -6,6 +6,8 @@ mod dead;
 mod families;
 mod groups;
 mod many;
+#[cfg(feature = "outbox")]
+mod outbox;
 mod output;
 mod paging;
 mod pasted;

@@ -1,7 +1,7 @@
 //! Each role with the rights that docs/sql.md lists, and no more.
 
 use queue_core::{Once, OnceRun, Push};
-use queue_sql::{Inbox, InboxKey, OnceKeys, SqlxPostgres};
+use queue_sql::{Inbox, InboxKey, OnceKeys, SqlxPostgres, Store};
 use sqlx::{PgPool, postgres::PgPoolOptions};
 
 use super::support::*;
@@ -26,7 +26,7 @@ async fn pool_as(role: &'static str, database: &str) -> PgPool {
 #[tokio::test]
 async fn the_rights_of_the_page_are_enough_and_not_too_many() {
     let (database, _) = postgres().await;
-    for role in ["shop", "relay", "worker"] {
+    for role in ["ops", "relay", "shop", "worker"] {
         server()
             .psql(&database, &format!("CREATE ROLE {role} LOGIN"))
             .unwrap();
@@ -68,6 +68,10 @@ async fn the_rights_of_the_page_are_enough_and_not_too_many() {
     bodies(&*mail_queue(&queues).await, 3).await;
     relaying.says("refused").await;
     relaying.end().await;
+
+    let ops = SqlxPostgres::new(pool_as("ops", &database).await);
+    assert_eq!(ops.counts().await.unwrap()[0].refused, 1);
+    assert_eq!(ops.retry(None).await.unwrap().len(), 1);
 
     let worker = pool_as("worker", &database).await;
     let mut tx = worker.begin().await.unwrap();

@@ -200,6 +200,11 @@ pub(crate) enum Command {
         #[command(subcommand)]
         command: Schedules,
     },
+    /// The outbox of a database: counts its rows, lists those that are refused, and tries them again.
+    Outbox {
+        #[command(subcommand)]
+        command: Outbox,
+    },
     /// Checks the server: what hurts now, and what will later.
     Check,
     /// Shows the queues and their rates, live.
@@ -268,6 +273,9 @@ pub(crate) struct Why {
     /// The name with which programs open their schedules.
     #[arg(long, default_value = "schedules")]
     pub(crate) schedules: String,
+    /// The database of an outbox, which is looked at as well: postgres://… or sqlite:….
+    #[arg(long, env = "QUEUE_DATABASE", hide_env_values = true)]
+    pub(crate) database: Option<String>,
     /// Status 1 only if a queue stands still, not for each finding: for an alarm.
     #[arg(long)]
     pub(crate) standstill: bool,
@@ -491,6 +499,49 @@ pub(crate) struct Ring {
     /// The name with which programs open their schedules.
     #[arg(long, default_value = "schedules")]
     pub(crate) ring: String,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Outbox {
+    /// Counts the rows of each queue, and says how old the oldest is.
+    #[command(visible_alias = "list")]
+    Ls {
+        #[command(flatten)]
+        database: Database,
+    },
+    /// Lists the rows that a relay refused, with the reasons.
+    Refused {
+        #[command(flatten)]
+        database: Database,
+        /// Shows the rows behind the one with this id.
+        #[arg(long, default_value = "0")]
+        after: i64,
+        /// The most rows.
+        #[arg(long, short = 'n', default_value = "20")]
+        limit: NonZeroUsize,
+    },
+    /// Puts refused rows into the outbox again. A row that was held (`held: …`) may have been pushed before: then its
+    /// message comes twice.
+    Retry {
+        #[command(flatten)]
+        database: Database,
+        /// The ids of rows.
+        #[arg(required_unless_present = "all")]
+        ids: Vec<i64>,
+        /// All refused rows.
+        #[arg(long, conflicts_with = "ids")]
+        all: bool,
+        /// With --all: does it; without it, says what it would do.
+        #[arg(long)]
+        yes: bool,
+    },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Database {
+    /// The database of the outbox: postgres://… or sqlite:…. PGPASSWORD may have the password.
+    #[arg(long, env = "QUEUE_DATABASE", hide_env_values = true)]
+    pub(crate) database: String,
 }
 
 /// One setting of a configuration.

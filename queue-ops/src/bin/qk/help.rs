@@ -38,6 +38,7 @@ const HELP: &[Help] = &[
             "qk why orders",
             "qk why --standstill",
             "qk why orders --expect max_attempts=7",
+            "qk why --database postgres://ops@db/shop",
         ],
         "for findings, with --standstill for those that stop a queue",
     ),
@@ -191,6 +192,24 @@ const HELP: &[Help] = &[
         "schedules run",
         &["qk schedules run nightly"],
         "if there is no such schedule",
+    ),
+    help(
+        "outbox ls",
+        &["qk outbox ls --database postgres://ops@db/shop"],
+        "if rows are refused",
+    ),
+    help(
+        "outbox refused",
+        &["qk outbox refused --database sqlite:/var/lib/shop.db"],
+        "if there are some",
+    ),
+    help(
+        "outbox retry",
+        &[
+            "qk outbox retry --database postgres://ops@db/shop 7 8",
+            "qk outbox retry --database postgres://ops@db/shop --all --yes",
+        ],
+        NOT_ALL,
     ),
     help("check", &["qk check"], "for problems"),
     help("top", &["qk top", "qk top --every-ms 5000"], NEVER),

@@ -7,6 +7,7 @@ mod help;
 mod lines;
 mod listener;
 mod messages;
+mod outbox;
 mod output;
 mod paging;
 #[cfg(all(test, unix))]
@@ -94,6 +95,7 @@ async fn run(arguments: &Arguments, output: &Output) -> Outcome {
             output::write_text(&String::from_utf8_lossy(&script))?;
             return Ok(End::Well);
         }
+        Command::Outbox { command } => return outbox::run(command, output).await,
         Command::Man => {
             let page = clap_mangen::Man::new(help::command_line());
             output::written(page.render(&mut std::io::stdout()))?;
@@ -194,9 +196,11 @@ async fn run_on(shared: Arc<dyn Backend>, arguments: &Arguments, output: &Output
         }
         Command::Import(import) => transfer::import_from(backend, import, output).await,
         Command::Move(arguments) => transfer::move_all(backend, arguments, output).await,
-        Command::Acl { .. } | Command::Check | Command::Completions { .. } | Command::Man => {
-            Ok(End::Well)
-        }
+        Command::Acl { .. }
+        | Command::Check
+        | Command::Completions { .. }
+        | Command::Man
+        | Command::Outbox { .. } => Ok(End::Well),
     }
 }
 

@@ -12,7 +12,7 @@ use queue_ops::{
 use crate::{
     End, Outcome,
     arguments::{Setting, Why},
-    open,
+    open, outbox,
     output::{Output, progress, write_next},
     queues::apply,
     server,
@@ -70,12 +70,29 @@ async fn look(
     shows: bool,
 ) -> Result<Looked, Error> {
     let streams = shows && !output.json;
+    let outbox = match &arguments.database {
+        Some(database) => outbox::diagnoses(database).await?,
+        None => Vec::new(),
+    };
     let (mut diagnoses, queues, mut end) = match &arguments.queue {
         Some(queue) => {
-            let diagnosis = one(backend, queue, arguments, has_schedules).await?;
+            let mut diagnosis = one(backend, queue, arguments, has_schedules).await?;
+            let own = outbox.into_iter().filter(|one| one.queue.as_str() == queue);
+            diagnosis.add(own.flat_map(|one| one.findings));
             (vec![output.complete(diagnosis)], 1, End::Well)
         }
-        None => each(backend, arguments, has_schedules, output, streams).await?,
+        None => {
+            let of_outbox: Vec<String> = outbox.iter().map(short).collect();
+            if streams && !outbox.is_empty() {
+                write_next(&of_outbox.join("\n"))?;
+            }
+            let looked = each(backend, arguments, has_schedules, output, streams).await?;
+            (
+                outbox.into_iter().chain(looked.0).collect(),
+                looked.1.max(of_outbox.len() as u64),
+                looked.2,
+            )
+        }
     };
     diagnoses.sort_by_key(|one| one.findings.first().map(|finding| finding.severity));
     if !diagnoses
