@@ -1,11 +1,14 @@
 //! A web service with its jobs. docs/jobs.md explains each part, and its section 'A whole service' shows how to use it.
 //!
-//! The environment says where the queues are (`QUEUE_URL`) and where to listen (`ADDRESS`).
+//! The environment says where the queues are (`QUEUE_URL`) and where to listen (`ADDRESS`). With the feature `postgres`,
+//! `src/shop.rs` puts orders and their mails into one transaction.
 
 mod jobs;
+#[cfg(feature = "postgres")]
+mod shop;
 mod web;
 
-use std::{env, error::Error, io, num::NonZeroU32, time::Duration};
+use std::{env, error::Error, io, num::NonZeroU32, sync::Arc, time::Duration};
 
 use metrics_exporter_prometheus::PrometheusBuilder;
 use queue_kit::{
@@ -13,6 +16,7 @@ use queue_kit::{
     schedule::{Missed, Periodic, Scheduler, Schedules, Slot},
     shutdown,
 };
+use queue_ops::web::Web;
 
 use self::jobs::{Mail, Report, handlers, send};
 
@@ -49,15 +53,28 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let mailer = mailer.register(&queues, PROGRAM);
     let health = [worker.health(), mailer.health()];
     let service = (jobs, mails, health, metrics);
+    // Visitors need no token, so the page changes nothing, and shows no bodies.
+    let page = Web::new(Arc::clone(queues.backend())).redact(|_, _| None);
+    let endpoints = web::endpoints(service).nest("/ops", page.router());
+    #[cfg(feature = "postgres")]
+    let (endpoints, shop) = {
+        let shop = shop::Shop::open().await?;
+        (endpoints.merge(shop::endpoints(shop.clone())), shop)
+    };
     let listener = tokio::net::TcpListener::bind(&address).await?;
     // All parts catch the signals before the line, because its reader may stop the program at once.
     let [first, second, third, fourth] = std::array::from_fn(|_| shutdown());
+    #[cfg(feature = "postgres")]
+    let shop = shop::run(shop, queues, [shutdown(), shutdown()]);
+    #[cfg(not(feature = "postgres"))]
+    let shop = std::future::ready(Ok::<_, Box<dyn Error>>(()));
     println!("listening on http://{}", listener.local_addr()?);
     let (_, report, ..) = tokio::try_join!(
-        part(axum::serve(listener, web::endpoints(service)).with_graceful_shutdown(first)),
+        part(axum::serve(listener, endpoints).with_graceful_shutdown(first)),
         part(worker.router(handlers()).run_until(second)),
         part(mailer.run_until(third, send)),
         part(scheduler.run_until(fourth)),
+        shop,
     )?;
     println!("{:?}", report.counts);
     Ok(())

@@ -5,5 +5,8 @@
 mod deployed;
 mod endpoints;
 mod killed;
+mod mounted;
 mod page;
 mod process;
+#[cfg(feature = "postgres")]
+mod shop;

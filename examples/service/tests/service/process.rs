@@ -17,8 +17,14 @@ pub(crate) struct Process {
 
 impl Process {
     pub(crate) fn start(backend: &str) -> Self {
+        Self::start_with(backend, None)
+    }
+
+    /// With the shop, if there is a database.
+    pub(crate) fn start_with(backend: &str, database: Option<&str>) -> Self {
         let mut child = Command::new(env!("CARGO_BIN_EXE_queue-kit-service"))
             .envs([("QUEUE_URL", backend), ("ADDRESS", "127.0.0.1:0")])
+            .envs(database.map(|url| ("DATABASE_URL", url)))
             .stdout(Stdio::piped())
             .spawn()
             .expect("the service starts");
@@ -97,6 +103,11 @@ impl Client {
 
     pub(crate) fn post(&self, path: &str, body: &Value) -> Answer {
         read(self.agent.post(self.url(path)).send_json(body))
+    }
+
+    #[cfg(feature = "postgres")]
+    pub(crate) fn put(&self, path: &str) -> Answer {
+        read(self.agent.put(self.url(path)).send_empty())
     }
 
     fn url(&self, path: &str) -> String {
