@@ -65,6 +65,14 @@ pub(super) enum Role {
     ProducerUnderFaults,
     /// Runs until shutdown. It crashes, and starts again.
     Worker,
+    /// Runs to its end. It crashes, and starts again.
+    Source,
+}
+
+impl Role {
+    pub(super) const fn crashes(self) -> bool {
+        matches!(self, Self::Worker | Self::Source)
+    }
 }
 
 macro_rules! queue {
@@ -189,6 +197,16 @@ impl Sim {
         self.add(name.to_owned(), Role::Worker, script)
     }
 
+    /// Adds a participant from which the messages come: as [`process`](Self::process), but the run goes on until it has
+    /// ended. An example is a process that fills an outbox, and ends when no row is left there.
+    pub fn source<F>(self, name: &str, script: impl Fn(Run) -> F + Send + Sync + 'static) -> Self
+    where
+        F: Future<Output = Result<(), BoxError>> + Send + 'static,
+    {
+        let script: ProcessMain = Arc::new(move |run| Box::pin(script(run)));
+        self.add(name.to_owned(), Role::Source, script)
+    }
+
     fn add(mut self, name: String, role: Role, script: ProcessMain) -> Self {
         self.processes.push(ProcessScript { name, role, script });
         self
@@ -273,7 +291,7 @@ impl<T: Body, Q: Send + 'static> QueueWorkload<T, Q> {
             Box::pin(async move { produce(opening.await?).await })
         };
         let count = self.sim.processes.iter();
-        let count = count.filter(|process| process.role != Role::Worker).count();
+        let count = count.filter(|process| !process.role.crashes()).count();
         let name = format!("producer {count}");
         self.sim = self.sim.add(name, role, Arc::new(script));
         self

@@ -1,4 +1,5 @@
 use std::{
+    any::Any,
     collections::{BTreeMap, BTreeSet},
     fmt::{self, Display},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
@@ -66,6 +67,16 @@ struct LedgerState {
     effects: Vec<Effect>,
     opened: BTreeMap<Arc<str>, BTreeSet<Process>>,
     newest: BTreeMap<(Arc<str>, String), Token>,
+    shared: BTreeMap<String, Shared>,
+}
+
+/// What the processes of a run share.
+struct Shared(Arc<dyn Any + Send + Sync>);
+
+impl fmt::Debug for Shared {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Shared").finish_non_exhaustive()
+    }
 }
 
 impl Books {
@@ -80,6 +91,20 @@ impl Books {
             actor,
             books: self.clone(),
         }
+    }
+
+    pub(super) fn shared<T: Send + Sync + 'static>(
+        &self,
+        name: &str,
+        make: impl FnOnce() -> T,
+    ) -> Arc<T> {
+        let mut state = self.lock();
+        let shared = state.shared.entry(name.to_owned());
+        let shared = shared.or_insert_with(|| Shared(Arc::new(make())));
+        let shared = Arc::clone(&shared.0).downcast();
+        shared.unwrap_or_else(|_| {
+            panic!("the run has something of another type by the name {name:?}")
+        })
     }
 
     pub(super) fn effects(&self) -> Vec<Effect> {
@@ -102,6 +127,11 @@ impl Ledger {
         self.actor.interruptible().await;
         self.book(key);
         self.actor.interruptible().await;
+    }
+
+    /// Has the effect, as a part of the caller's own step: the commit of a database in memory.
+    pub fn apply_now(&self, key: impl Display) {
+        self.book(key.to_string());
     }
 
     /// Has the effect unless it happened before under this key. Returns true if the effect happened now. This is a sink

@@ -242,7 +242,7 @@ impl Director {
         script: ProcessScript,
         _ended: oneshot::Sender<()>,
     ) {
-        let fragile = script.role == Role::Worker;
+        let fragile = script.role.crashes();
         let rough = self.actors.is_rough();
         let mut restarts = 0;
         loop {

@@ -79,6 +79,22 @@ impl Run {
         self.books.ledger(name, self.actor.clone())
     }
 
+    /// What stands outside of all processes of the run, such as a database in memory: the first caller makes it, and it
+    /// survives crashes.
+    ///
+    /// # Panics
+    ///
+    /// If the run has something of another type by this name.
+    pub fn shared<T: Send + Sync + 'static>(&self, name: &str, make: impl FnOnce() -> T) -> Arc<T> {
+        self.books.shared(name, make)
+    }
+
+    /// A point at which this process may crash or stall, or others go first: before and after what it does to something
+    /// [shared](Self::shared).
+    pub async fn step(&self) {
+        self.actor.interruptible().await;
+    }
+
     /// Ends when the run asks its workers to shut down because nothing is left to do.
     pub fn shutdown(&self) -> impl Future<Output = ()> + Send + use<> {
         let mut asked = self.shutdown.clone();

@@ -9,6 +9,7 @@ mod gift_feed;
 mod jobs;
 mod kept;
 mod messages;
+mod outbox;
 mod periodic;
 mod pictures;
 mod sanity;
