@@ -65,7 +65,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     // All parts catch the signals before the line, because its reader may stop the program at once.
     let [first, second, third, fourth] = std::array::from_fn(|_| shutdown());
     #[cfg(feature = "postgres")]
-    let shop = shop::run(shop, queues, [shutdown(), shutdown()]);
+    let shop = part(shop::run(shop, queues, [shutdown(), shutdown()]));
     #[cfg(not(feature = "postgres"))]
     let shop = std::future::ready(Ok::<_, Box<dyn Error>>(()));
     println!("listening on http://{}", listener.local_addr()?);

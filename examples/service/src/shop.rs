@@ -17,8 +17,6 @@ use queue_kit::{
     },
 };
 
-use crate::part;
-
 /// The queue of mails that confirm orders.
 const CONFIRMATIONS: &str = "confirmations";
 
@@ -81,7 +79,7 @@ pub(crate) async fn run(
     shop: Option<Shop>,
     queues: Queues,
     [first, second]: [impl Future<Output = ()> + Send; 2],
-) -> Result<(), Box<dyn Error>> {
+) -> queue_kit::Result<()> {
     let Some(shop) = shop else { return Ok(()) };
     let relay = Relay::new(
         &shop.outbox,
@@ -97,8 +95,8 @@ pub(crate) async fn run(
         async move { shop.confirm(order, &cx).await }
     };
     tokio::try_join!(
-        part(relay.sweep(Inbox::new()).run_until(first)),
-        part(worker.run_until(second, confirm)),
+        relay.sweep(Inbox::new()).run_until(first),
+        worker.run_until(second, confirm),
     )?;
     Ok(())
 }
