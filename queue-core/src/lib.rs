@@ -33,8 +33,8 @@ mod values;
 pub use self::codec::MessagePack;
 pub use self::{
     backend::{
-        Backend, Caveat, Condition, Denied, Facts, Feature, Guarantees, Layered, QueueInfo,
-        Removal, ServerFacts, StoredQueue,
+        Backend, Caveat, Condition, Denied, Facts, Feature, FolderFacts, Guarantees, Layered,
+        QueueInfo, Removal, ServerFacts, StoredQueue, SyncFacts,
     },
     codec::{Decode, Encode, Json, Raw},
     once::{Claim, Claimed, Once, OnceCounts, OnceRun, OnceStore},

@@ -1,12 +1,16 @@
 //! The backend: opening a folder, and its queues.
 
-use std::{num::NonZeroUsize, path::Path, sync::Arc};
+use std::{
+    num::NonZeroUsize,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use async_trait::async_trait;
 use queue_core::{
     AnyQueue, Backend, BoundedConfig, BoundedQueue, Confirmation, Error, ErrorKind, Facts,
-    OnceStore, QueueConfig, QueueInfo, QueueKind, QueueName, Removal, Result, ServerFacts,
-    StoredQueue, Timestamp,
+    FolderFacts, OnceStore, QueueConfig, QueueInfo, QueueKind, QueueName, Removal, Result,
+    ServerFacts, StoredQueue, Timestamp,
     call::{Answer, Call},
     limits,
 };
@@ -16,6 +20,7 @@ use crate::{
     at_once::at_once,
     core::{Core, SlotState},
     disk::{Disk, Folder},
+    folder,
     journal::Writer,
     owner::Owner,
     queue::{Called, Effect, FileOnce, FileQueue, on_queue},
@@ -45,6 +50,15 @@ impl FileBackend {
     pub fn connect(url: &str) -> Result<Self> {
         let (path, sync) = parse(url)?;
         Self::open(path, sync)
+    }
+
+    /// The folder that a URL names.
+    ///
+    /// # Errors
+    ///
+    /// `Invalid` for a malformed URL.
+    pub fn path(url: &str) -> Result<PathBuf> {
+        parse(url).map(|(path, _)| path)
     }
 
     /// Opens a folder of queues; makes it if there is none.
@@ -93,6 +107,15 @@ impl FileBackend {
     /// As [`open`](Self::open); no folder is made.
     pub fn look(path: impl AsRef<Path>) -> Result<MemoryBackend> {
         crate::recovery::look(&Folder::look(path.as_ref())?)
+    }
+
+    /// The state of a folder, as a server's: its owner, and the room on its disk. Changes nothing, and reads no queue.
+    ///
+    /// # Errors
+    ///
+    /// `Configuration` if there is no folder with queues at the path.
+    pub fn folder_facts(path: impl AsRef<Path>) -> Result<ServerFacts> {
+        folder::look(path.as_ref())
     }
 
     /// Without a time, it is the system's.
@@ -257,15 +280,17 @@ impl Backend for FileBackend {
     async fn facts(&self, name: &QueueName) -> Result<Facts> {
         let core = self.core();
         let mut facts = at_once(core.memory.facts(name))?;
-        let mut server = ServerFacts::default();
-        server.address = core.disk.name();
-        server.version = env!("CARGO_PKG_VERSION").to_owned();
-        server.now = core.memory.time();
-        server.refuses_writes = core.journal.failure();
-        if server.refuses_writes.is_none() && core.journal.left().is_some() {
-            let why = "the disk is full: pushes are refused until there is room again";
-            server.refuses_writes = Some(why.to_owned());
-        }
+        let mut folder = FolderFacts::default();
+        (folder.owner, folder.held) = (Some(std::process::id()), true);
+        folder.syncs = core.journal.sync_times.facts();
+        let failure = core.journal.failure();
+        // After a failure, room does not help.
+        let needed = match failure {
+            None => core.journal.needed(),
+            Some(_) => 0,
+        };
+        let mut server = folder::facts(&*core.disk, core.memory.time(), folder, needed);
+        server.refuses_writes = failure.or(server.refuses_writes);
         facts.server = Some(server);
         Ok(facts)
     }

@@ -7,12 +7,13 @@ use std::{
     os::unix::fs::FileExt,
     path::{Path, PathBuf},
     sync::{Arc, Mutex, PoisonError},
+    time::{Duration, Instant},
 };
 
-use queue_core::{Error, ErrorKind, Result};
+use queue_core::{Error, ErrorKind, FolderFacts, Result, SyncFacts};
 use rustix::fs::{FallocateFlags, FlockOperation};
 
-use crate::segments::FORMAT;
+use crate::{segments::FORMAT, sync_times};
 
 /// A folder of numbered files. Nothing is durable before a `sync`: a crash may lose it, or a part of it, in any order.
 pub trait Disk: Debug + Send + Sync + 'static {
@@ -47,11 +48,23 @@ pub trait Disk: Debug + Send + Sync + 'static {
     /// Removes a file, durably.
     fn remove(&self, file: u64) -> io::Result<()>;
 
+    /// Removes a file from the journal, durably, and keeps its bytes for people.
+    fn set_aside(&self, file: u64) -> io::Result<()>;
+
+    /// The bytes that are free for new files.
+    fn free(&self) -> io::Result<u64>;
+
+    /// Shows other processes how long the last syncs took. By default nobody sees it.
+    fn show_syncs(&self, _syncs: &SyncFacts) {}
+
     /// The name of the folder, for errors.
     fn name(&self) -> String;
 }
 
 const LOCK: &str = "lock";
+/// The time for which an open tries to get the lock. A look holds the lock for an instant, and an open must not fail for
+/// that.
+const PATIENCE: Duration = Duration::from_millis(100);
 const MARKER: &str = "queue-kit.format";
 
 /// A folder of the operating system.
@@ -61,7 +74,7 @@ pub(crate) struct Folder {
     /// The open files that were written last: the journal writes to one at a time.
     open: Mutex<Vec<(u64, Arc<File>)>>,
     /// The lock, while this process owns the folder.
-    _lock: Option<File>,
+    lock: Option<File>,
 }
 
 impl Folder {
@@ -99,11 +112,37 @@ impl Folder {
         }
     }
 
+    /// Takes a folder that has queues.
+    pub(crate) fn take(path: &Path) -> Result<Self> {
+        Self::look(path)?;
+        Ok(Self::at(path, Some(lock(path)?)))
+    }
+
+    /// Fails if a process has the folder.
+    pub(crate) fn is_free(&self) -> Result<()> {
+        let found = self.owner();
+        match found.held {
+            true => Err(belongs_to(&self.path, found.owner)),
+            false => Ok(()),
+        }
+    }
+
+    /// The process that has the folder, or had it last, and how long its syncs took.
+    pub(crate) fn owner(&self) -> FolderFacts {
+        let Ok(mut lock) = File::open(self.path.join(LOCK)) else {
+            return FolderFacts::default();
+        };
+        let taken = try_lock(&lock, FlockOperation::NonBlockingLockShared);
+        let mut facts = read_owner(&mut lock);
+        facts.held = matches!(taken, Ok(false));
+        facts
+    }
+
     fn at(path: &Path, lock: Option<File>) -> Self {
         Self {
             path: path.to_owned(),
             open: Mutex::default(),
-            _lock: lock,
+            lock,
         }
     }
 
@@ -177,26 +216,18 @@ fn lock(path: &Path) -> Result<File> {
         .truncate(false)
         .open(path.join(LOCK));
     let mut lock = opened.map_err(|error| failed(path, "cannot be written", error))?;
-    let taken = rustix::fs::flock(&lock, FlockOperation::NonBlockingLockExclusive);
-    planted!(LockIsNotHeld => taken = Ok(()));
+    let begun = Instant::now();
+    let mut taken = try_lock(&lock, FlockOperation::NonBlockingLockExclusive);
+    while matches!(taken, Ok(false)) && begun.elapsed() < PATIENCE {
+        std::thread::sleep(PATIENCE / 10);
+        taken = try_lock(&lock, FlockOperation::NonBlockingLockExclusive);
+    }
+    planted!(LockIsNotHeld => taken = Ok(true));
     match taken {
-        Ok(()) => {}
-        Err(rustix::io::Errno::WOULDBLOCK) => {
-            let mut owner = String::new();
-            let _ = lock.read_to_string(&mut owner);
-            let why = format!(
-                "belongs to the process {}: one process at a time has the queues of a folder, so stop that \
-                 process first",
-                owner.trim()
-            );
-            return Err(refused(path, &why));
-        }
+        Ok(true) => {}
+        Ok(false) => return Err(belongs_to(path, read_owner(&mut lock).owner)),
         Err(error) => {
-            return Err(failed(
-                path,
-                "is on a file system without locks",
-                error.into(),
-            ));
+            return Err(failed(path, "is on a file system without locks", error));
         }
     }
     let named = lock
@@ -204,6 +235,39 @@ fn lock(path: &Path) -> Result<File> {
         .and_then(|()| lock.write_all_at(format!("{}\n", std::process::id()).as_bytes(), 0));
     named.map_err(|error| failed(path, "cannot be written", error))?;
     Ok(lock)
+}
+
+/// Takes the lock. Returns false if another process has it.
+fn try_lock(lock: &File, operation: FlockOperation) -> io::Result<bool> {
+    match rustix::fs::flock(lock, operation) {
+        Ok(()) => Ok(true),
+        Err(rustix::io::Errno::WOULDBLOCK) => Ok(false),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// The process that has the folder, or had it last, and how long its syncs took.
+fn read_owner(lock: &mut File) -> FolderFacts {
+    let mut text = String::new();
+    // An owner of whom nothing can be read is unknown.
+    let _ = lock.read_to_string(&mut text);
+    let mut lines = text.lines();
+    let mut facts = FolderFacts::default();
+    facts.owner = lines.next().and_then(|line| line.trim().parse().ok());
+    facts.syncs = lines.next().and_then(sync_times::read);
+    facts
+}
+
+fn belongs_to(path: &Path, owner: Option<u32>) -> Error {
+    let owner = match owner {
+        Some(owner) => format!("the process {owner}"),
+        None => "another process".to_owned(),
+    };
+    let why = format!(
+        "belongs to {owner}: one process at a time has the queues of a folder, so stop that process first, or act on \
+         the page `queue_ops::web` in it"
+    );
+    refused(path, &why)
 }
 
 fn refused(path: &Path, why: &str) -> Error {
@@ -270,6 +334,26 @@ impl Disk for Folder {
         self.close(file);
         fs::remove_file(self.path(file))?;
         self.sync_names()
+    }
+
+    fn set_aside(&self, file: u64) -> io::Result<()> {
+        self.close(file);
+        let path = self.path(file);
+        fs::rename(&path, path.with_extension("damaged"))?;
+        self.sync_names()
+    }
+
+    fn free(&self) -> io::Result<u64> {
+        let found = rustix::fs::statvfs(&self.path)?;
+        Ok(found.f_bavail.saturating_mul(found.f_frsize))
+    }
+
+    fn show_syncs(&self, syncs: &SyncFacts) {
+        if let Some(lock) = &self.lock {
+            let text = format!("{}\n{}", std::process::id(), sync_times::line(syncs));
+            // A look that fails to read this knows less.
+            let _ = lock.write_all_at(text.as_bytes(), 0);
+        }
     }
 
     fn name(&self) -> String {

@@ -11,6 +11,7 @@ use tokio::sync::watch;
 
 use crate::{
     log::{Log, Pending, size},
+    sync_times::SyncTimes,
     url::SyncMode,
 };
 
@@ -45,6 +46,9 @@ pub(crate) struct Journal {
     /// The bytes that may wait to be written: one record may go beyond. And the part of the last segment that a full disk
     /// leaves to stored states, which make room again.
     quarter: u64,
+    /// The length of a segment.
+    segment: u64,
+    pub(crate) sync_times: Arc<SyncTimes>,
     /// Locked before `gathering`.
     log: Mutex<Log>,
     progress: watch::Sender<Progress>,
@@ -118,6 +122,8 @@ impl Journal {
             gathered: Condvar::new(),
             written: Condvar::new(),
             quarter: log.segment / 4,
+            segment: log.segment,
+            sync_times: Arc::clone(&log.sync_times),
             log: Mutex::new(log),
             progress: watch::Sender::new(Progress {
                 done,
@@ -157,6 +163,11 @@ impl Journal {
     /// While the disk is full: the bytes that are left.
     pub(crate) fn left(&self) -> Option<u64> {
         self.gathering().left
+    }
+
+    /// While the disk is full: the room without which pushes are refused. Else 0.
+    pub(crate) fn needed(&self) -> u64 {
+        self.left().map_or(0, |_| self.segment)
     }
 
     /// Fails if the journal has failed.
@@ -428,7 +439,7 @@ impl Journal {
     }
 
     /// The writer's thread: writes groups until the journal is closed.
-    pub(crate) fn write_groups(&self, after: impl Fn()) {
+    pub(crate) fn write_groups(&self, mut after: impl FnMut()) {
         let mut synced = Instant::now();
         loop {
             let mut gathering = self.gathering();

@@ -71,20 +71,24 @@ mod at_once;
 mod backend;
 mod core;
 mod disk;
+mod folder;
 mod journal;
 mod log;
 mod owner;
+mod past_damage;
 #[cfg(feature = "planted")]
 #[doc(hidden)]
 pub mod planted;
 mod queue;
 mod record;
 mod recovery;
+pub mod repair;
 #[cfg(all(test, feature = "simulated"))]
 mod replayed;
 mod segments;
 #[cfg(feature = "simulated")]
 pub mod simulated;
+mod sync_times;
 mod upkeep;
 mod url;
 

@@ -7,6 +7,7 @@ use queue_core::Timestamp;
 use crate::{
     disk::Disk,
     segments::{FRAME, HEADER, header, put_frame},
+    sync_times::SyncTimes,
 };
 
 /// A segment that gets no more records.
@@ -38,6 +39,7 @@ pub(crate) struct Log {
     /// The number of the last record that is durable.
     pub(crate) durable: u64,
     is_dirty: bool,
+    pub(crate) sync_times: Arc<SyncTimes>,
 }
 
 /// A record to write.
@@ -75,6 +77,7 @@ impl Log {
             next,
             durable: next - 1,
             is_dirty: false,
+            sync_times: Arc::default(),
         };
         log.write_header()?;
         log.sync()?;
@@ -179,7 +182,7 @@ impl Log {
     /// Makes all records durable.
     pub(crate) fn sync(&mut self) -> io::Result<()> {
         if self.is_dirty {
-            self.disk.sync(self.file)?;
+            self.sync_times.time(|| self.disk.sync(self.file))?;
             self.is_dirty = false;
         }
         self.durable = self.next - 1;

@@ -3,12 +3,15 @@
 use std::{
     sync::{Arc, Condvar, Mutex, PoisonError},
     thread::JoinHandle,
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use queue_core::{Error, ErrorKind, Result, Timestamp};
 
 use crate::{core::Core, disk::Disk, journal::Writer, upkeep, url::SyncMode};
+
+/// The time after which the threads look again.
+const AGAIN: Duration = Duration::from_secs(1);
 
 /// The signal of the thread that stores states.
 #[derive(Debug, Default)]
@@ -60,7 +63,14 @@ impl Owner {
         if writer == Writer::Thread {
             let (writer, signal) = (Arc::clone(&core), Arc::clone(&asked));
             threads.push(start("queue-file write", move || {
+                let mut shown = Instant::now();
                 writer.journal.write_groups(|| {
+                    if shown.elapsed() >= AGAIN
+                        && let Some(syncs) = writer.journal.sync_times.facts()
+                    {
+                        writer.disk.show_syncs(&syncs);
+                        shown = Instant::now();
+                    }
                     if writer.journal.has_begun_segment() {
                         signal.ask(false);
                     }
@@ -101,7 +111,6 @@ fn start(name: &str, work: impl FnOnce() + Send + 'static) -> Result<JoinHandle<
 
 /// The keeper's thread. Queues may empty without a new segment, so it looks again while there is anything to gain.
 fn keep(core: &Core, signal: &Keeper) {
-    const AGAIN: Duration = Duration::from_secs(1);
     loop {
         let longest = match upkeep::may_gain(core) {
             true => AGAIN,

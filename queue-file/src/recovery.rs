@@ -16,7 +16,9 @@ use crate::{
     disk::Disk,
     log::Segment,
     record::{self, Glance, OnceCall, Part, Record},
-    segments::{FORMAT, Frame, HEADER, Start, frame_at, read_header, was_durable},
+    segments::{
+        FORMAT, Frame, HEADER, Start, first_without_header, frame_at, read_header, was_durable,
+    },
 };
 
 /// The records that count.
@@ -27,14 +29,14 @@ pub(crate) struct Scan {
     pub(crate) unwritten: Vec<u64>,
     pub(crate) next_file: u64,
     /// Records below this number count no more.
-    from: u64,
+    pub(crate) from: u64,
     /// The number behind the last record.
     pub(crate) next: u64,
     /// The time of the last record.
     pub(crate) time: Timestamp,
     /// The complete stored state of each queue: the first record that is not in it, and its size.
-    states: BTreeMap<u64, (u64, u64)>,
-    removed: BTreeSet<u64>,
+    pub(crate) states: BTreeMap<u64, (u64, u64)>,
+    pub(crate) removed: BTreeSet<u64>,
     /// The bytes of each queue's records.
     bytes: BTreeMap<u64, u64>,
 }
@@ -52,7 +54,7 @@ pub(crate) struct Found {
     pub(crate) bytes: u64,
 }
 
-fn failed(disk: &dyn Disk, error: io::Error) -> Error {
+pub(crate) fn failed(disk: &dyn Disk, error: io::Error) -> Error {
     let message = format!("{} cannot be read", disk.name());
     Error::new(ErrorKind::Unavailable, message).with_source(error)
 }
@@ -60,7 +62,7 @@ fn failed(disk: &dyn Disk, error: io::Error) -> Error {
 fn damaged(disk: &dyn Disk, file: u64, place: usize, what: &str) -> Error {
     let message = format!(
         "{} is damaged: in journal-{file:012}, at byte {place}, {what}. Nothing was changed. Restore the folder \
-         from a backup",
+         from a backup; or `qk repair` says what a repair would lose",
         disk.name()
     );
     Error::new(ErrorKind::Configuration, message)
@@ -106,14 +108,17 @@ impl Scan {
             ..Self::default()
         };
         let mut started: Vec<(u64, u64)> = Vec::new();
+        let no_header = |file| {
+            let what = "the header of the segment has other bytes than were written";
+            damaged(disk, file, 0, what)
+        };
         for file in disk.files().map_err(|error| failed(disk, error))? {
             let bytes = disk.read(file, HEADER as u64);
             let bytes = bytes.map_err(|error| failed(disk, error))?;
             match read_header(&bytes) {
                 Start::Segment(first) => {
                     if let Some(unwritten) = scan.unwritten.first() {
-                        let what = "the header of the segment has other bytes than were written";
-                        return Err(damaged(disk, *unwritten, 0, what));
+                        return Err(no_header(*unwritten));
                     }
                     started.push((file, first));
                 }
@@ -127,6 +132,13 @@ impl Scan {
                 Start::Unwritten => scan.unwritten.push(file),
             }
             scan.next_file = file + 1;
+        }
+        for file in &scan.unwritten {
+            let bytes = disk.read(*file, u64::MAX);
+            let bytes = bytes.map_err(|error| failed(disk, error))?;
+            if first_without_header(&bytes).is_some() {
+                return Err(no_header(*file));
+            }
         }
         let ends = started.iter().skip(1).map(|(_, first)| Some(*first));
         let ends: Vec<_> = ends.chain([None]).collect();
@@ -168,7 +180,11 @@ impl Scan {
         numbers.max().map_or(1, |last| last + 1)
     }
 
-    fn note(&mut self, frame: &Frame<'_>, parts: &mut HashMap<u64, (u64, u64, u64)>) -> Option<()> {
+    pub(crate) fn note(
+        &mut self,
+        frame: &Frame<'_>,
+        parts: &mut HashMap<u64, (u64, u64, u64)>,
+    ) -> Option<()> {
         self.time = self.time.max(frame.time);
         let length = frame.content.len() as u64;
         match record::glance(frame.content)? {
@@ -237,7 +253,7 @@ impl Scan {
         Ok((replay.memory, found.collect()))
     }
 
-    fn play(&self, replay: &mut Replay, frame: &Frame<'_>) -> Result<()> {
+    pub(crate) fn play(&self, replay: &mut Replay, frame: &Frame<'_>) -> Result<()> {
         let unread = || Error::new(ErrorKind::Internal, "a record is none of this format");
         let queue = match record::glance(frame.content).ok_or_else(unread)? {
             Glance::Trim(_) | Glance::Removed(_) => return Ok(()),
@@ -315,21 +331,21 @@ pub(crate) fn with_name(name: &QueueName, is_once: bool, state: &[u8]) -> Vec<u8
 }
 
 /// Queues as far as they were played.
-struct Replay {
-    memory: MemoryBackend,
-    things: BTreeMap<u64, Thing>,
+pub(crate) struct Replay {
+    pub(crate) memory: MemoryBackend,
+    pub(crate) things: BTreeMap<u64, Thing>,
     /// States that are not complete yet, and the calls that come after them.
     awaited: HashMap<u64, Awaited>,
 }
 
-struct Thing {
-    name: QueueName,
-    kept: Kept,
-    first: u64,
+pub(crate) struct Thing {
+    pub(crate) name: QueueName,
+    pub(crate) kept: Kept,
+    pub(crate) first: u64,
     last: u64,
 }
 
-enum Kept {
+pub(crate) enum Kept {
     Queue(AnyQueue),
     Once(std::sync::Arc<dyn OnceStore>),
 }
@@ -345,7 +361,7 @@ fn without(what: &str) -> Error {
 }
 
 impl Replay {
-    fn new(memory: MemoryBackend) -> Self {
+    pub(crate) fn new(memory: MemoryBackend) -> Self {
         Self {
             memory,
             things: BTreeMap::new(),

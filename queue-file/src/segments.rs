@@ -111,15 +111,32 @@ pub(crate) fn frame_at(segment: &[u8], place: usize, number: u64) -> Option<(Fra
 
 /// Whether a record behind this place says that the record of this number was durable.
 pub(crate) fn was_durable(segment: &[u8], place: usize, number: u64) -> bool {
+    later(segment, place, number).any(|(_, frame)| frame.durable >= number)
+}
+
+/// The records behind this place that have larger numbers, with their places.
+pub(crate) fn later(
+    segment: &[u8],
+    place: usize,
+    number: u64,
+) -> impl Iterator<Item = (usize, Frame<'_>)> {
     let segment = without_zeros(segment);
     let rest = place..segment.len().saturating_sub(FRAME);
-    rest.into_iter().any(|place| {
+    rest.filter_map(move |place| {
         let later = u64_at(segment, place + 8);
         // Most places are told by their number, without a checksum.
-        number < later
-            && later - number < SEGMENT
-            && frame_at(segment, place, later).is_some_and(|(frame, _)| frame.durable >= number)
+        let is_near = number < later && later - number < SEGMENT;
+        let found = is_near.then(|| frame_at(segment, place, later)).flatten();
+        found.map(|(frame, _)| (place, frame))
     })
+}
+
+/// The number of the first record of a segment whose header has other bytes than were written; `None` if the header was
+/// never durable.
+pub(crate) fn first_without_header(segment: &[u8]) -> Option<u64> {
+    let first = u64_at(segment.get(HEADER..HEADER + FRAME)?, 8);
+    frame_at(segment, HEADER, first)?;
+    was_durable(segment, HEADER, first).then_some(first)
 }
 
 /// The segment up to the zeros of its end, to which nothing was written; some of them may stay.

@@ -40,6 +40,7 @@ pub struct SimulatedDisk(Arc<Mutex<Platter>>);
 #[derive(Debug, Clone, Default)]
 struct Platter {
     files: BTreeMap<u64, SimulatedFile>,
+    aside: BTreeMap<u64, Vec<u8>>,
     random: u64,
     /// The number of operations that change the disk.
     operations: u64,
@@ -192,6 +193,11 @@ impl SimulatedDisk {
             .collect()
     }
 
+    /// The bytes of files that a repair put aside.
+    pub fn aside(&self) -> BTreeMap<u64, Vec<u8>> {
+        self.platter().aside.clone()
+    }
+
     /// Flips a bit of a file.
     ///
     /// # Panics
@@ -290,6 +296,22 @@ impl Disk for SimulatedDisk {
             platter.files.remove(&file);
         }
         if crashes { Err(off()) } else { Ok(()) }
+    }
+
+    fn set_aside(&self, file: u64) -> io::Result<()> {
+        let mut platter = self.platter();
+        let crashes = platter.step()?;
+        if !crashes || platter.coin() {
+            let moved = platter.files.remove(&file);
+            let moved = moved.ok_or(io::ErrorKind::NotFound)?;
+            platter.aside.insert(file, moved.seen);
+        }
+        if crashes { Err(off()) } else { Ok(()) }
+    }
+
+    fn free(&self) -> io::Result<u64> {
+        let room = self.platter().room.unwrap_or(u64::MAX);
+        Ok(room.saturating_sub(self.used()))
     }
 
     fn name(&self) -> String {

@@ -143,6 +143,42 @@ async fn a_look_at_a_live_folder_shows_its_queues_and_changes_nothing() {
     assert_eq!(queue.depth().await.unwrap().ready, 2);
 }
 
+/// Others see who has a folder, the room on its disk, and how long its syncs take.
+#[tokio::test]
+async fn the_facts_of_a_folder_name_its_owner_while_it_is_open() {
+    let folder = Folder::new("facts");
+    assert!(
+        FileBackend::folder_facts(&folder.0).is_err(),
+        "it has no queues"
+    );
+    let seen = || {
+        let facts = FileBackend::folder_facts(&folder.0).expect("it has queues");
+        facts.folder.expect("it is a folder")
+    };
+    let backend = FileBackend::open(&folder.0, SyncMode::Always).expect("opens");
+    let name = "jobs".parse().unwrap();
+    let config = ReliableConfig::default();
+    let queue = backend.open_reliable(&name, &config).await.unwrap();
+    // The owner shows its syncs each second.
+    while seen().syncs.is_none() {
+        queue.push(&[Push::new("a")]).await.unwrap();
+    }
+    let facts = seen();
+    assert_eq!(
+        (facts.owner, facts.held, facts.needed),
+        (Some(std::process::id()), true, 0)
+    );
+    assert!(facts.free > Some(0));
+    let syncs = facts.syncs.unwrap();
+    assert!(
+        syncs.count > 0 && syncs.median <= syncs.slowest,
+        "{syncs:?}"
+    );
+    drop((queue, backend));
+    let facts = seen();
+    assert_eq!((facts.owner, facts.held), (Some(std::process::id()), false));
+}
+
 #[tokio::test]
 async fn a_call_that_is_on_the_disk_is_confirmed() {
     use queue_core::{Confirmation, Copies};

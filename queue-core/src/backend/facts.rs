@@ -42,6 +42,41 @@ pub struct ServerFacts {
     pub denied: Vec<Denied>,
     /// Settings and states that do not stop a queue now, and may do harm later.
     pub warnings: Vec<String>,
+    /// The folder, if the queues are in one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub folder: Option<FolderFacts>,
+}
+
+/// A folder of queues, of which one process at a time has the queues.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
+#[non_exhaustive]
+pub struct FolderFacts {
+    /// The number of the process that has the folder, or had it last.
+    pub owner: Option<u32>,
+    /// Whether a process has the folder now.
+    pub held: bool,
+    /// The bytes that are free on its disk.
+    pub free: Option<u64>,
+    /// The bytes that have to be free before pushes are taken; 0 while pushes are taken.
+    pub needed: u64,
+    /// How long the last syncs of the owner took.
+    pub syncs: Option<SyncFacts>,
+}
+
+/// How long the last syncs of a disk took.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
+#[non_exhaustive]
+pub struct SyncFacts {
+    /// The number of syncs.
+    pub count: u64,
+    /// Half of them took this time or longer.
+    #[serde(rename = "median_ms", serialize_with = "in_json::millis")]
+    pub median: Duration,
+    /// The slowest of them.
+    #[serde(rename = "slowest_ms", serialize_with = "in_json::millis")]
+    pub slowest: Duration,
+    /// When the last of them ended.
+    pub last: Timestamp,
 }
 
 /// A call that a server refused because of missing rights.

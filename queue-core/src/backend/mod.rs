@@ -11,7 +11,7 @@ use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 
 pub use self::{
-    facts::{Denied, Facts, ServerFacts},
+    facts::{Denied, Facts, FolderFacts, ServerFacts, SyncFacts},
     guarantees::{Caveat, Condition, Feature, Guarantees},
     layered::Layered,
     removal::Removal,
