@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, fs, sync::Arc, time::Duration};
 
 use queue_core::{
     AnyQueue, Backend, Claim, ErrorKind, Page, Place, Push, QueueName, ReliableConfig,
-    ReliableQueue, Removal,
+    ReliableQueue, Removal, Timestamp,
 };
 use queue_file::{
     Disk, FileBackend, SyncMode,

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, time::Duration};
 use queue_core::{Group, Peeked, Standing, Timestamp, millis_ceil};
 
 use super::{
-    Finding, Problem, Severity, is_shown_only,
+    Finding, Problem, Severity, folder, is_shown_only,
     leases::{
         all_are_gone, expiring, hanging, held_by, holder_gone, kills_its_process, last_worker,
         leases, long_leases, too_slow,
@@ -42,9 +42,12 @@ pub(super) fn all(view: &QueueView) -> Vec<Finding> {
         let (hanging, expiring) = (hanging(view, line), expiring(view, line));
         // More consumers would hang or expire as well.
         let are_slow = hanging.is_none() && expiring.is_none();
-        let one: [Option<Finding>; 25] = [
+        let no_owner = folder::no_owner(view, line);
+        let has_owner = no_owner.is_none();
+        let one: [Option<Finding>; 26] = [
+            no_owner,
             paused(view, line),
-            nobody_waits(view, line),
+            nobody_waits(view, line).filter(|_| has_owner),
             full(view, line),
             limit_reached(view, line),
             groups_held(view, line),

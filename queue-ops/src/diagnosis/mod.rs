@@ -2,6 +2,7 @@
 
 mod checks;
 mod families;
+mod folder;
 mod leases;
 mod refusals;
 mod server;
@@ -104,10 +105,14 @@ pub enum Problem {
     Moving,
     /// The server refuses writes.
     RefusesWrites,
+    /// The disk of a folder is slow.
+    SlowDisk,
     /// The backend does not answer.
     Unreachable,
     /// The queue cannot be read: its data is damaged, or of another version.
     Unreadable,
+    /// Messages wait, and no process has the folder of the queue.
+    NoOwner,
     /// The queue is paused.
     Paused,
     /// A bounded queue is full.
@@ -221,7 +226,8 @@ async fn look(
         Ok(Some(view)) => view,
         Ok(None) => return Diagnosis::unread(name.clone(), server::no_such_queue(name.as_str())),
         Err(error) => {
-            let mut diagnosis = Diagnosis::unread(name.clone(), server::unreadable(&error));
+            let mut diagnosis =
+                Diagnosis::unread(name.clone(), server::unreadable(&error, server.as_ref()));
             let server = server.iter();
             diagnosis.add(server.flat_map(|server| server::findings(server, &name)));
             return diagnosis;

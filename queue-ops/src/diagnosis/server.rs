@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use queue_core::{Error, ErrorKind, QueueName, ServerFacts, with_sources};
 
-use super::{Finding, Problem, Severity};
+use super::{Finding, Problem, Severity, folder};
 use crate::{ShellCommand, words::duration_in_words as words};
 
 /// Consumers poll more often: a right that is missing was refused within this time.
@@ -16,7 +16,8 @@ const OLD: Duration = Duration::from_secs(3_600);
 pub(super) fn findings(server: &ServerFacts, queue: &QueueName) -> Vec<Finding> {
     let known = [
         moving(server),
-        refuses_writes(server),
+        folder::disk_full(server).or_else(|| refuses_writes(server)),
+        folder::slow_disk(server),
         right_missing(server, queue),
     ];
     let warnings = server
@@ -34,10 +35,11 @@ pub(super) fn no_such_queue(name: &str) -> Finding {
     )
 }
 
-pub(super) fn unreadable(error: &Error) -> Finding {
+pub(super) fn unreadable(error: &Error, server: Option<&ServerFacts>) -> Finding {
+    let is_folder = server.is_some_and(|server| server.folder.is_some());
     let (problem, advice) = if is_unreachable(error) {
         (Problem::Unreachable, "start the server, or correct the URL")
-    } else if error.kind() == ErrorKind::Configuration {
+    } else if error.kind() == ErrorKind::Configuration && !is_folder {
         (
             Problem::RightMissing,
             "give the user the right, or correct the server's settings",

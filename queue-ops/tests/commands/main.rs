@@ -4,6 +4,7 @@
 
 mod dead;
 mod families;
+mod folder;
 mod groups;
 mod many;
 #[cfg(feature = "outbox")]

@@ -12,17 +12,21 @@ use queue_schedule::{Periodic, Scheduler, Schedules};
 use crate::site::{HOUR, Site};
 
 /// `qk web`, which ends with this value.
-struct Page {
+pub(crate) struct Page {
     process: Child,
     address: String,
 }
 
 impl Page {
     fn start(site: &Site, settings: &[&str]) -> Self {
+        Self::of(&site.server.url(), settings)
+    }
+
+    pub(crate) fn of(url: &str, settings: &[&str]) -> Self {
         let mut process = Command::new(env!("CARGO_BIN_EXE_qk"))
             .args(["web", "--listen", "127.0.0.1:0"])
             .args(settings)
-            .env("QUEUE_URL", site.server.url())
+            .env("QUEUE_URL", url)
             .stdout(Stdio::piped())
             .spawn()
             .unwrap();
@@ -36,7 +40,7 @@ impl Page {
         }
     }
 
-    fn get(&self, path: &str) -> String {
+    pub(crate) fn get(&self, path: &str) -> String {
         let mut stream = TcpStream::connect(&self.address).unwrap();
         let host = &self.address;
         let request = format!("GET {path} HTTP/1.1\r\nhost: {host}\r\nconnection: close\r\n\r\n");

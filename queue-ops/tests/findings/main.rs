@@ -2,6 +2,7 @@
 
 mod beside;
 mod families;
+mod folder;
 mod handlers;
 mod rates;
 mod samples;

@@ -5,6 +5,8 @@
 
 #[cfg(feature = "cli")]
 mod families;
+#[cfg(feature = "cli")]
+mod folder;
 mod in_memory;
 #[cfg(feature = "cli")]
 mod on_redis;

@@ -17,7 +17,7 @@ const SHORTEST: Duration = Duration::from_millis(100);
 #[derive(Debug, Parser)]
 #[command(name = "qk", version, about)]
 pub(crate) struct Arguments {
-    /// Where the queues are: redis:// or unix:, with +sentinel or +cluster, or rediss:// for TLS.
+    /// Where the queues are: redis:// or unix:, with +sentinel or +cluster, or rediss:// for TLS; or file:PATH.
     #[arg(
         long,
         short,
@@ -207,6 +207,12 @@ pub(crate) enum Command {
     },
     /// Checks the server: what hurts now, and what will later.
     Check,
+    /// Repairs a folder (`file:`) whose journal is damaged. Queues go back to their states before the damage.
+    Repair {
+        /// Does it; without it, says what would be lost.
+        #[arg(long)]
+        yes: bool,
+    },
     /// Shows the queues and their rates, live.
     Top {
         /// The milliseconds between two samples.
@@ -240,6 +246,17 @@ pub(crate) enum Command {
 }
 
 impl Command {
+    /// Whether it looks at a folder without the folder's lock. An action on a page without a token is refused.
+    pub(crate) const fn only_looks_at_folder(&self) -> bool {
+        match self {
+            Self::Web(web) => web.token_file.is_none(),
+            Self::Schedules {
+                command: Schedules::Ls { .. },
+            } => true,
+            _ => self.only_looks(),
+        }
+    }
+
     /// Whether it changes nothing, so that a user who may only read can call it.
     pub(crate) const fn only_looks(&self) -> bool {
         matches!(

@@ -212,6 +212,11 @@ const HELP: &[Help] = &[
         NOT_ALL,
     ),
     help("check", &["qk check"], "for problems"),
+    help(
+        "repair",
+        &["qk --url file:/var/lib/shop/queues repair --yes"],
+        "if the folder is damaged, without --yes",
+    ),
     help("top", &["qk top", "qk top --every-ms 5000"], NEVER),
     help(
         "web",

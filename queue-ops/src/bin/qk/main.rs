@@ -2,6 +2,8 @@
 
 mod arguments;
 mod dead;
+#[cfg(unix)]
+mod folder;
 mod groups;
 mod help;
 mod lines;
@@ -14,6 +16,8 @@ mod paging;
 mod pasted;
 mod queues;
 mod recipe;
+#[cfg(unix)]
+mod repair;
 mod schedules;
 mod server;
 mod top;
@@ -101,21 +105,44 @@ async fn run(arguments: &Arguments, output: &Output) -> Outcome {
             output::written(page.render(&mut std::io::stdout()))?;
             return Ok(End::Well);
         }
+        #[cfg(unix)]
+        Command::Repair { yes } => return repair::repair(&arguments.url, *yes, output),
         _ => {}
     }
-    let redis = connect(&arguments.url, arguments.command.only_looks()).await;
-    if let Command::Check = &arguments.command {
-        return server::check(redis, output).await;
+    let backend = connect(arguments).await;
+    match &arguments.command {
+        Command::Check => server::check(backend, output).await,
+        _ => run_on(backend?, arguments, output).await,
     }
-    let backend: Arc<dyn Backend> = match arguments.recipe {
-        Some(recipe) => recipe::backend(redis?, recipe),
-        None => Arc::new(redis?),
-    };
-    run_on(backend, arguments, output).await
+}
+
+async fn connect(arguments: &Arguments) -> Result<Arc<dyn Backend>, Error> {
+    let Arguments { url, command, .. } = arguments;
+    if is_folder(url) {
+        if arguments.recipe.is_some() {
+            return Err(Error::invalid(
+                "a folder has no published strategies: leave --recipe out",
+            ));
+        }
+        #[cfg(unix)]
+        return folder::open(url, command.only_looks_at_folder());
+        #[cfg(not(unix))]
+        return Err(Error::invalid("`file:` needs a Unix system"));
+    }
+    let redis = connect_to_redis(url, command.only_looks()).await?;
+    Ok(match arguments.recipe {
+        Some(recipe) if !matches!(command, Command::Check) => recipe::backend(redis, recipe),
+        _ => Arc::new(redis),
+    })
+}
+
+fn is_folder(url: &str) -> bool {
+    let scheme = url.split_once(':').map_or("", |(scheme, _)| scheme);
+    scheme.eq_ignore_ascii_case("file")
 }
 
 /// Connects; where the command only looks, as a user who may only read, too.
-async fn connect(url: &str, only_looks: bool) -> Result<RedisBackend, Error> {
+async fn connect_to_redis(url: &str, only_looks: bool) -> Result<RedisBackend, Error> {
     let builder = || RedisBackend::builder(url);
     match builder()?.connect().await {
         Err(error) if only_looks && error.kind() == ErrorKind::Configuration => {
@@ -200,7 +227,8 @@ async fn run_on(shared: Arc<dyn Backend>, arguments: &Arguments, output: &Output
         | Command::Check
         | Command::Completions { .. }
         | Command::Man
-        | Command::Outbox { .. } => Ok(End::Well),
+        | Command::Outbox { .. }
+        | Command::Repair { .. } => Ok(End::Well),
     }
 }
 
@@ -222,6 +250,9 @@ fn globals(arguments: &Arguments, matches: &ArgMatches) -> String {
 
 /// A URL without its user and password: a server that asks for them refuses the command, and harms nobody.
 fn without_login(url: &str) -> String {
+    if is_folder(url) {
+        return url.to_owned();
+    }
     let (place, query) = url.split_once('?').unwrap_or((url, ""));
     let start = place.find("://").map_or(0, |at| at + 3);
     let end = place[start..]

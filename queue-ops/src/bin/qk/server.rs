@@ -1,8 +1,9 @@
 //! Commands about the server.
 
-use queue_core::{Backend, Error, with_sources};
+use std::sync::Arc;
+
+use queue_core::{Backend, Error, FolderFacts, ServerFacts, with_sources};
 use queue_ops::{Severity, clock_finding, duration_in_words, server_facts, server_findings};
-use queue_redis::RedisBackend;
 use serde_json::json;
 
 use crate::{
@@ -32,7 +33,7 @@ pub(crate) async fn no_queues(backend: &dyn Backend, recipe: bool, output: &Outp
 }
 
 /// Shows the server's problems, now and later. An error of connecting is a finding, too.
-pub(crate) async fn check(backend: Result<RedisBackend, Error>, output: &Output) -> Outcome {
+pub(crate) async fn check(backend: Result<Arc<dyn Backend>, Error>, output: &Output) -> Outcome {
     let backend = match backend {
         Ok(backend) => backend,
         Err(error) => {
@@ -42,7 +43,7 @@ pub(crate) async fn check(backend: Result<RedisBackend, Error>, output: &Output)
             return Ok(End::Findings);
         }
     };
-    let Some(server) = server_facts(&backend).await? else {
+    let Some(server) = server_facts(&*backend).await? else {
         write_line("the user may not call INFO, so nothing is known of the server: give it +info")?;
         return Ok(End::Findings);
     };
@@ -63,17 +64,12 @@ pub(crate) async fn check(backend: Result<RedisBackend, Error>, output: &Output)
         ));
     }
     problems.extend(server.warnings.iter().cloned());
-    let clock = clock_finding(&backend).await?;
+    let clock = clock_finding(&*backend).await?;
     problems.extend(clock.map(|finding| finding.sentence));
     let clean = problems.is_empty();
     output.show(&json!({ "server": server, "problems": problems }), || {
-        let limit = server
-            .memory_limit
-            .map_or("no limit".to_owned(), |limit| format!("of {limit}"));
-        let mut text = format!(
-            "{} at {}, {} bytes used, {limit}\n",
-            server.version, server.address, server.memory
-        );
+        let room = room(&server);
+        let mut text = format!("{} at {}, {room}\n", server.version, server.address);
         for problem in &problems {
             text.push_str(&format!("!  {problem}\n"));
         }
@@ -83,6 +79,26 @@ pub(crate) async fn check(backend: Result<RedisBackend, Error>, output: &Output)
         text
     })?;
     Ok(if clean { End::Well } else { End::Findings })
+}
+
+/// The room that a server has; and the process that has a folder.
+fn room(server: &ServerFacts) -> String {
+    let Some(folder) = &server.folder else {
+        let limit = server.memory_limit;
+        let limit = limit.map_or("no limit".to_owned(), |limit| format!("of {limit}"));
+        return format!("{} bytes used, {limit}", server.memory);
+    };
+    let free = folder.free.map(|free| format!("{free} bytes free, "));
+    let owner = match folder {
+        FolderFacts {
+            held: true,
+            owner: Some(owner),
+            ..
+        } => format!("the process {owner} has it"),
+        FolderFacts { held: true, .. } => "a process has it".to_owned(),
+        _ => "no process has it".to_owned(),
+    };
+    free.unwrap_or_default() + &owner
 }
 
 pub(crate) fn acl(prefix: &str, cluster: bool, optional: bool, read_only: bool) -> Outcome {

@@ -209,13 +209,14 @@ async fn each(
     Ok((sick, count, End::Well))
 }
 
-/// The line of a queue. A server that refuses writes does so for each of its queues, and is named once: the other queues
+/// The line of a queue. A server that refuses writes, or is slow, is so for each of its queues, and is named once: the other queues
 /// have lines by their own findings, if they have any.
 fn untold(diagnosis: &Diagnosis, told: &mut BTreeSet<String>) -> Option<String> {
     let mut own = diagnosis.clone();
     own.findings.retain(|finding| {
         let server = finding.evidence.get("server").map(ToString::to_string);
-        finding.problem != Problem::RefusesWrites || told.insert(server.unwrap_or_default())
+        let is_servers = matches!(finding.problem, Problem::RefusesWrites | Problem::SlowDisk);
+        !is_servers || told.insert(format!("{:?} {server:?}", finding.problem))
     });
     (!own.is_healthy()).then(|| short(&own))
 }
