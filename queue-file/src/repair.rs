@@ -178,9 +178,9 @@ impl Salvage {
             lost: BTreeMap::new(),
         };
         let mut failure = Ok(());
-        segments.walk(disk, |frame, _, _| {
+        segments.walk(disk, |frame, _, place| {
             if failure.is_ok() {
-                failure = losing.take(frame);
+                failure = losing.take(frame, place);
             }
         })?;
         failure?;
@@ -262,8 +262,8 @@ impl Losing {
         })
     }
 
-    /// Plays a record, or counts it as lost.
-    fn take(&mut self, frame: &Frame<'_>) -> Result<()> {
+    /// Plays a record, or counts it as lost. A record that cannot be played is a damaged place, and its queue ends there.
+    fn take(&mut self, frame: &Frame<'_>, (file, byte): (u64, usize)) -> Result<()> {
         let (queue, is_part) = match record::glance(frame.content) {
             Some(Glance::Part { queue, .. }) => (queue, true),
             Some(Glance::Other(queue)) => (queue, false),
@@ -292,6 +292,16 @@ impl Losing {
         let is_lost = self.lost.contains_key(&queue) && !is_part;
         if gap.is_none() && !is_lost && self.scan.play(&mut self.replay, frame).is_ok() {
             return Ok(());
+        }
+        if gap.is_none() && !is_lost {
+            let (from, to, time) = (frame.number, frame.number, frame.time);
+            self.gaps.push(Gap {
+                file,
+                byte,
+                from,
+                to,
+                time,
+            });
         }
         let loss = self.lose(queue, gap.unwrap_or(frame.time));
         if !is_part {
