@@ -74,7 +74,8 @@ impl FileBackend {
     }
 
     /// Opens the queues on a disk of your own, such as a [simulated](crate::simulated) one. Callers write to it, and no
-    /// thread is started: so a test is the same each time.
+    /// thread is started: so a test is the same each time. Without a thread, [`SyncMode::Every`] syncs when
+    /// [`SyncMode::Never`] does.
     ///
     /// # Errors
     ///

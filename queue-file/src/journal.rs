@@ -18,7 +18,7 @@ use crate::{
 /// How often the writer tries to get room from a full disk.
 const RETRY: Duration = Duration::from_secs(1);
 
-/// Who writes the records.
+/// The threads that write records.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Writer {
     Thread,
@@ -78,6 +78,9 @@ struct Progress {
     durable: u64,
     failed: Option<Arc<str>>,
 }
+
+/// A full disk has no room for a record.
+struct DiskFull;
 
 /// Room for a record, which is given back unless the record is written.
 #[derive(Debug)]
@@ -192,29 +195,15 @@ impl Journal {
     /// refuses.
     pub(crate) async fn room(&self, content: usize, adds: bool) -> Result<Room<'_>> {
         let bytes = size(content);
+        let keeps = if adds { u64::MAX } else { self.quarter };
         loop {
             self.check()?;
             let mut moves = {
                 let mut gathering = self.gathering();
-                if let Some(left) = &mut gathering.left {
-                    if adds || *left < bytes + self.quarter {
-                        return Err(self.full());
-                    }
-                    *left -= bytes;
-                    gathering.bytes += bytes;
-                    return Ok(Room {
-                        journal: self,
-                        bytes,
-                    });
+                let room = self.take_room(&mut gathering, bytes, keeps);
+                if let Some(room) = room.map_err(|_full| self.full())? {
+                    return Ok(room);
                 }
-                if gathering.bytes == 0 || gathering.bytes + bytes <= self.quarter {
-                    gathering.bytes += bytes;
-                    return Ok(Room {
-                        journal: self,
-                        bytes,
-                    });
-                }
-                gathering.wants_room = true;
                 self.progress.subscribe()
             };
             match self.is_inline {
@@ -232,24 +221,36 @@ impl Journal {
             if self.failure().is_some() || gathering.is_closed {
                 return None;
             }
-            if let Some(left) = &mut gathering.left {
-                *left = left.checked_sub(bytes)?;
-                gathering.bytes += bytes;
-                return Some(Room {
-                    journal: self,
-                    bytes,
-                });
+            if let Some(room) = self.take_room(&mut gathering, bytes, 0).ok()? {
+                return Some(room);
             }
-            if gathering.bytes == 0 || gathering.bytes + bytes <= self.quarter {
-                gathering.bytes += bytes;
-                return Some(Room {
-                    journal: self,
-                    bytes,
-                });
-            }
-            gathering.wants_room = true;
             gathering = self.wait(gathering);
         }
+    }
+
+    /// Takes room, or notes that somebody waits for it. A full disk has to keep `keeps` bytes.
+    fn take_room(
+        &self,
+        gathering: &mut Gathering,
+        bytes: u64,
+        keeps: u64,
+    ) -> std::result::Result<Option<Room<'_>>, DiskFull> {
+        match &mut gathering.left {
+            Some(left) => {
+                let rest = left.checked_sub(bytes).filter(|rest| *rest >= keeps);
+                *left = rest.ok_or(DiskFull)?;
+            }
+            None if gathering.bytes > 0 && gathering.bytes + bytes > self.quarter => {
+                gathering.wants_room = true;
+                return Ok(None);
+            }
+            None => {}
+        }
+        gathering.bytes += bytes;
+        Ok(Some(Room {
+            journal: self,
+            bytes,
+        }))
     }
 
     /// Waits until a group is written.

@@ -137,3 +137,49 @@ impl Drop for Owner {
         }
     }
 }
+
+#[cfg(all(test, feature = "simulated"))]
+mod tests {
+    use queue_memory::MemoryBackend;
+
+    use super::*;
+    use crate::{record, recovery::Scan, segments::SEGMENT, simulated::SimulatedDisk};
+
+    /// Appends a record to a journal with a thread. Returns the disk once the record is written.
+    async fn written(sync: SyncMode) -> (Owner, SimulatedDisk) {
+        let disk = SimulatedDisk::new(1);
+        let now = MemoryBackend::new().time();
+        let shared = Arc::new(disk.clone());
+        let owner = Owner::open(shared, sync, SEGMENT, Writer::Thread, now).unwrap();
+        let content = record::open_once(1, &"keys".parse().unwrap());
+        let journal = &owner.core.journal;
+        let room = journal.room(content.len(), true).await.unwrap();
+        let record = journal.append(room, now, content);
+        journal.done(record).await.unwrap();
+        (owner, disk)
+    }
+
+    fn records(disk: &SimulatedDisk) -> u64 {
+        Scan::of(&disk.restart()).unwrap().next - 1
+    }
+
+    #[tokio::test]
+    async fn an_answered_record_is_durable_at_once_or_after_the_time_of_the_setting() {
+        let (_owner, disk) = written(SyncMode::Always).await;
+        assert_eq!(records(&disk), 1);
+
+        let (owner, disk) = written(SyncMode::Every(Duration::from_millis(20))).await;
+        let syncs = || owner.core.journal.sync_times.facts().unwrap().count;
+        let start = Instant::now();
+        // The header of the first segment was synced before.
+        while syncs() < 2 {
+            assert!(start.elapsed() < Duration::from_secs(60), "nothing syncs");
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+        assert_eq!(records(&disk), 1);
+
+        let (owner, disk) = written(SyncMode::Never).await;
+        drop(owner);
+        assert_eq!(records(&disk), 1, "the end of the owner syncs");
+    }
+}

@@ -497,3 +497,42 @@ pub(crate) fn look(disk: &dyn Disk) -> Result<MemoryBackend> {
         }
     }
 }
+
+#[cfg(all(test, feature = "simulated"))]
+mod tests {
+    use queue_core::call::Call;
+
+    use super::*;
+    use crate::{
+        segments::{header, put_frame},
+        simulated::SimulatedDisk,
+    };
+
+    /// The error of a journal whose only record has this content, and a good checksum.
+    fn refused(content: &[u8]) -> String {
+        let disk = SimulatedDisk::new(1);
+        let mut bytes = header(1).to_vec();
+        put_frame(&mut bytes, 1, 0, Timestamp::from_millis(1), content);
+        disk.create(1, 1 << 16).unwrap();
+        disk.write(1, 0, &bytes).unwrap();
+        let played = Scan::of(&disk).and_then(|scan| scan.replay(&disk, MemoryBackend::new()));
+        let error = played.err().expect("is refused");
+        assert_eq!(error.kind(), ErrorKind::Configuration, "{error}");
+        error.to_string()
+    }
+
+    #[test]
+    fn a_whole_record_that_means_nothing_is_refused_with_its_place() {
+        let place = "in journal-000000000001, at byte 32, ";
+        let unknown = refused(&[99]);
+        assert!(
+            unknown.contains(&format!("{place}a record is none of this format")),
+            "{unknown}"
+        );
+        let of_no_queue = refused(&record::call(7, &Call::Depth));
+        assert!(
+            of_no_queue.contains(&format!("{place}the record 1 cannot be played again")),
+            "{of_no_queue}"
+        );
+    }
+}

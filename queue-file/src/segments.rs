@@ -124,7 +124,7 @@ pub(crate) fn later(
     let rest = place..segment.len().saturating_sub(FRAME);
     rest.filter_map(move |place| {
         let later = u64_at(segment, place + 8);
-        // Most places are told by their number, without a checksum.
+        // The number alone excludes most places, without a checksum.
         let is_near = number < later && later - number < SEGMENT;
         let found = is_near.then(|| frame_at(segment, place, later)).flatten();
         found.map(|(frame, _)| (place, frame))

@@ -1,6 +1,8 @@
 //! Folders that cannot be opened: a clear error, and nothing is changed.
 
-use std::{fs, os::unix::fs::PermissionsExt, path::PathBuf, time::Duration};
+use std::{
+    fs, os::unix::fs::PermissionsExt, path::PathBuf, process::Command, thread, time::Duration,
+};
 
 use queue_core::{Backend, ErrorKind, LeasingExt, Push, ReliableConfig};
 use queue_file::{
@@ -108,16 +110,76 @@ fn a_folder_without_a_parent_is_refused() {
     assert!(folder.names().is_empty());
 }
 
+#[cfg(target_os = "linux")]
 #[test]
 fn a_folder_without_rights_is_refused() {
+    use rustix::{
+        process::{Uid, geteuid},
+        thread::set_thread_res_uid,
+    };
+
     let folder = Folder::new("rights");
     fs::set_permissions(&folder.0, fs::Permissions::from_mode(0o555)).unwrap();
-    if fs::write(folder.0.join("probe"), "").is_ok() {
-        // The superuser may write anywhere.
+    thread::scope(|scope| {
+        let opens = scope.spawn(|| {
+            // The superuser may write anywhere. Only this thread becomes somebody else.
+            if geteuid().is_root() {
+                let nobody = Uid::from_raw(65_534);
+                set_thread_res_uid(nobody, nobody, nobody).unwrap();
+            }
+            let error = folder.refused();
+            assert!(error.contains("cannot be written"), "{error}");
+        });
+        opens.join().unwrap();
+    });
+    assert!(folder.names().is_empty());
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn a_disk_that_is_read_only_is_refused_and_can_be_looked_at() {
+    let folder = Folder::new("read-only");
+    let mount = |options: &str| {
+        let mut mount = Command::new("mount");
+        mount
+            .args(["-t", "tmpfs", "-o", options, "tmpfs"])
+            .arg(&folder.0);
+        mount.output().is_ok_and(|mounted| mounted.status.success())
+    };
+    if !mount("size=64m") {
+        eprintln!("skipped: only the superuser mounts a disk");
         return;
     }
+    let unmounts = Unmounts(folder.0.clone());
+    let (name, config) = ("jobs".parse().unwrap(), ReliableConfig::default());
+    {
+        let backend = FileBackend::open(&folder.0, SyncMode::Always).unwrap();
+        let jobs = backend.open_reliable(&name, &config).await.unwrap();
+        jobs.push(&[Push::new("x")]).await.unwrap();
+    }
+    assert!(mount("remount,ro"));
+    let before = folder.names();
     let error = folder.refused();
-    assert!(error.contains("cannot be written"), "{error}");
+    assert!(
+        error.contains("cannot be written: Read-only file system"),
+        "{error}"
+    );
+    let looked = FileBackend::look(&folder.0).unwrap();
+    let jobs = looked.open_reliable(&name, &config).await.unwrap();
+    assert_eq!(jobs.depth().await.unwrap().ready, 1);
+    assert_eq!(folder.names(), before);
+    drop(unmounts);
+}
+
+/// Takes a mounted disk away, also after a failed test.
+#[cfg(target_os = "linux")]
+struct Unmounts(PathBuf);
+
+#[cfg(target_os = "linux")]
+impl Drop for Unmounts {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg(&self.0).output();
+    }
 }
 
 #[tokio::test]

@@ -40,9 +40,13 @@ impl Ledger {
     }
 }
 
-async fn open(folder: &Path) -> (FileBackend, Arc<dyn ReliableQueue>) {
-    let backend = FileBackend::connect(&format!("file:{}", folder.join("queues").display()));
-    let backend = backend.expect("opens");
+/// The lives take turns with these: the end of a process loses nothing with any of them.
+const SYNCS: [&str; 3] = ["always", "50ms", "never"];
+
+async fn open(folder: &Path, life: usize) -> (FileBackend, Arc<dyn ReliableQueue>) {
+    let sync = SYNCS[life % SYNCS.len()];
+    let url = format!("file:{}?sync={sync}", folder.join("queues").display());
+    let backend = FileBackend::connect(&url).expect("opens");
     // A process that is killed costs an attempt.
     let config = ReliableConfig::default().with_max_attempts(10_000);
     let queue = backend
@@ -91,7 +95,8 @@ async fn a_process_under_load() {
     let variable = |name| env::var(name).expect("run by the test, not by hand");
     let (folder, life) = (variable(FOLDER), variable(LIFE));
     let ledger = Ledger::at(&Path::new(&folder).join("ledger"));
-    let (backend, queue) = open(Path::new(&folder)).await;
+    let number = life.parse().expect("a number");
+    let (backend, queue) = open(Path::new(&folder), number).await;
     let once = backend
         .open_once(&"effects".parse().unwrap())
         .await
@@ -159,7 +164,7 @@ async fn kills_under_load_lose_nothing_and_repeat_no_effect() {
         child.kill().expect("is killed");
         child.wait().expect("ends");
     }
-    let (_backend, queue) = open(&folder).await;
+    let (_backend, queue) = open(&folder, 0).await;
     let mut left = BTreeSet::new();
     loop {
         let received = queue.receive(100, HOUR, 2 * LEASE).await.expect("receives");
