@@ -70,7 +70,7 @@ struct LedgerState {
     shared: BTreeMap<String, Shared>,
 }
 
-/// What the processes of a run share.
+/// A value that the processes of a run share.
 struct Shared(Arc<dyn Any + Send + Sync>);
 
 impl fmt::Debug for Shared {

@@ -79,8 +79,8 @@ impl Run {
         self.books.ledger(name, self.actor.clone())
     }
 
-    /// What stands outside of all processes of the run, such as a database in memory: the first caller makes it, and it
-    /// survives crashes.
+    /// Returns a value that all processes of the run share and that survives their crashes, such as a database in memory.
+    /// The first caller makes it.
     ///
     /// # Panics
     ///

@@ -30,8 +30,8 @@ const SEGMENT: u64 = 4 * 1024;
 const OPERATIONS: u32 = 32;
 
 /// Worlds around queue-file on a [simulated disk](SimulatedDisk). The power fails at any operation of the disk
-/// ([`Fault::Restarted`]), also while the journal is read back, while a state is stored and while segments go; or a sync
-/// fails, and the machine starts again. Unsynced writes are then lost or torn.
+/// ([`Fault::Restarted`]), also while the journal is read back, a state is stored, or segments are removed. Or a sync fails,
+/// and the machine starts again. Unsynced writes are then lost or torn.
 ///
 /// All calls under way fail, and the next ones find the queues that the disk still has. A call of a process that faults
 /// spare is never under way at that time. The journal of the history has the truth: whether a call that failed so is on
