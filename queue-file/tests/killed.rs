@@ -16,7 +16,10 @@ use queue_core::{
     Backend, LeasingExt, OnceStore, Push, ReliableConfig, ReliableQueue, Settled, Settlement,
 };
 use queue_file::FileBackend;
-use tokio::time::{Instant, sleep};
+use tokio::{
+    sync::Semaphore,
+    time::{Instant, sleep},
+};
 
 const KILLING: &str = "QUEUE_TEST_KILLING";
 const FOLDER: &str = "QUEUE_FILE_TEST_FOLDER";
@@ -55,11 +58,18 @@ async fn open(folder: &Path, life: usize) -> (FileBackend, Arc<dyn ReliableQueue
     (backend, queue.expect("opens"))
 }
 
-async fn produce(queue: Arc<dyn ReliableQueue>, ledger: Ledger, producer: String) {
+async fn produce(
+    queue: Arc<dyn ReliableQueue>,
+    room: Arc<Semaphore>,
+    ledger: Ledger,
+    producer: String,
+) {
     for number in 0_u64.. {
         let bodies: Vec<String> = (0..=number % 3)
             .map(|part| format!("{producer}-{number}-{part}"))
             .collect();
+        let taken = room.acquire_many(bodies.len() as u32).await;
+        taken.expect("is open").forget();
         let pushes: Vec<Push> = bodies.iter().map(|body| Push::new(body.clone())).collect();
         queue.push(&pushes).await.expect("pushes");
         for body in bodies {
@@ -68,7 +78,12 @@ async fn produce(queue: Arc<dyn ReliableQueue>, ledger: Ledger, producer: String
     }
 }
 
-async fn consume(queue: Arc<dyn ReliableQueue>, once: Arc<dyn OnceStore>, ledger: Ledger) {
+async fn consume(
+    queue: Arc<dyn ReliableQueue>,
+    once: Arc<dyn OnceStore>,
+    room: Arc<Semaphore>,
+    ledger: Ledger,
+) {
     loop {
         for delivery in queue.receive(4, LEASE, LEASE).await.expect("receives") {
             let body = String::from_utf8(delivery.body.to_vec()).unwrap();
@@ -83,6 +98,7 @@ async fn consume(queue: Arc<dyn ReliableQueue>, once: Arc<dyn OnceStore>, ledger
             let settled = queue.settle_one(Settlement::ack(delivery.receipt)).await;
             if settled.expect("settles") == Settled::Done {
                 ledger.note(&format!("acked {body}"));
+                room.add_permits(1);
             }
         }
     }
@@ -102,13 +118,21 @@ async fn a_process_under_load() {
         .await
         .expect("opens");
     ledger.note("opened");
+    // Pushes are faster than the work, and the test ends with what is left.
+    let room = Arc::new(Semaphore::new(200));
     let mut tasks = tokio::task::JoinSet::new();
     for producer in 0..4 {
         let name = format!("{life}-{producer}");
-        tasks.spawn(produce(Arc::clone(&queue), ledger.clone(), name));
+        tasks.spawn(produce(
+            Arc::clone(&queue),
+            Arc::clone(&room),
+            ledger.clone(),
+            name,
+        ));
         tasks.spawn(consume(
             Arc::clone(&queue),
             Arc::clone(&once),
+            Arc::clone(&room),
             ledger.clone(),
         ));
     }
