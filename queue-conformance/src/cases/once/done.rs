@@ -81,13 +81,17 @@ pub(crate) async fn o3_a_release_dropped_at_any_await_leaves_it_claimed_or_free(
     let store = open(stage).await;
     for polls in 0..12 {
         let key = [polls as u8];
-        let token = claimed(&*store, &key, 100).await;
+        let token = claimed(&*store, &key, 100_000).await;
         cut(store.release(&key, token), polls).await;
-        match store.claim(&key, ms(100)).await.expect("claims") {
+        match store.claim(&key, LONG).await.expect("claims") {
             Claim::Claimed(next) => assert!(next > token),
             Claim::Busy { left } => {
-                assert!(left <= ms(100));
-                store.release(&key, token).await.expect("is live");
+                assert!(left <= ms(100_000));
+                // The store may get the dropped release before this one.
+                match store.release(&key, token).await {
+                    Ok(()) => {}
+                    late => lost(late),
+                }
                 claimed(&*store, &key, 100).await;
             }
             Claim::Done => panic!("nobody finished it"),
