@@ -83,13 +83,15 @@ need_postgres() {
         give_up "there is no pgbouncer, and it could not be installed: install it, and run this again"
 }
 
-# Debian has the programs of each version in a folder of its own.
-has_postgres() {
+has_postgres() { [ -n "$(postgres_programs)" ]; }
+
+# Prints the folder of Postgres' programs, if there is one. Debian has those of each version in a folder of its own.
+postgres_programs() {
     local folder
     for folder in ${QUEUE_TEST_POSTGRES_BIN:+"$QUEUE_TEST_POSTGRES_BIN"} /usr/lib/postgresql/*/bin; do
-        [ ! -x "$folder/initdb" ] || return 0
+        [ ! -x "$folder/initdb" ] || { echo "$folder" && return; }
     done
-    has initdb
+    ! has initdb || dirname "$(readlink -f "$(command -v initdb)")"
 }
 
 # The sources of locales, from which a test of queue-redis makes one.

@@ -9,9 +9,14 @@
 //! `QUEUE_TEST_POSTGRES_BIN` names, or where Debian has them; for a [`Pooler`] also `pgbouncer`. If one is missing, the
 //! test fails with an error that says how to install it. Postgres refuses to run as root: a test of root runs it as the
 //! user `postgres`, by `setpriv`.
+//!
+//! With `QUEUE_TEST_POSTGRES=container`, the server runs in a container of the image that `QUEUE_TEST_POSTGRES_IMAGE` names
+//! (`postgres:16` by default), and only `psql` and `pgbouncer` are needed here. `scripts/containers` makes an image of the
+//! Postgres that is installed.
 
 #![cfg(unix)]
 
+mod container;
 mod error;
 mod pooler;
 mod programs;

@@ -11,7 +11,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crate::{ServerError, programs, watched::Watched};
+use crate::{ServerError, container, programs, watched::Watched};
 
 /// The longest time for a start: far more than needed, also on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -40,7 +40,7 @@ impl Server {
     pub fn start() -> Result<Self, ServerError> {
         let watched = Watched::new("real-postgres", "QUIT")?;
         let folder = watched.folder().to_owned();
-        let mut make = programs::command("initdb")?;
+        let mut make = programs::of_server("initdb", &folder)?;
         make.arg("--pgdata").arg(folder.join("data"));
         make.args([
             "--auth=trust",
@@ -69,7 +69,7 @@ impl Server {
         loop {
             // Children of a killed server may be at work still, and then a new one refuses to start.
             if life.has_ended() {
-                life.kill()?;
+                self.end(&mut life)?;
                 life.start(&mut self.postgres()?)?;
             }
             let answered = self.psql("postgres", "SELECT 1");
@@ -87,7 +87,7 @@ impl Server {
     }
 
     fn postgres(&self) -> Result<Command, ServerError> {
-        let mut command = programs::command("postgres")?;
+        let mut command = programs::of_server("postgres", &self.folder)?;
         command.arg("-D").arg(self.folder.join("data"));
         command.arg("-k").arg(&self.folder);
         for setting in ["listen_addresses=", "fsync=off", "max_connections=200"] {
@@ -102,7 +102,15 @@ impl Server {
     ///
     /// If the watchdog is gone.
     pub fn kill(&self) -> Result<(), ServerError> {
-        self.life().kill()
+        self.end(&mut self.life())
+    }
+
+    fn end(&self, life: &mut Watched) -> Result<(), ServerError> {
+        // The process is then the client of the engine.
+        if container::is_asked_for() {
+            container::kill(&self.folder);
+        }
+        life.kill()
     }
 
     /// Creates an empty database, and returns its name.
