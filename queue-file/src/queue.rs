@@ -273,11 +273,8 @@ impl Instant<'_> {
                 state.came.1 += asked.messages as u64;
                 state.last = self.core.journal.append(room, self.now, content);
             }
-            None if self.has_stirred => {
-                // A refused call has reclaimed nothing.
-                if answer.is_err() {
-                    let _ = self.at(Call::Depth);
-                }
+            // A refused call has reclaimed nothing.
+            None if self.has_stirred && answer.is_ok() => {
                 let look = record::call(self.number, &Call::Depth);
                 state.last = self.core.journal.append(room, self.now, look);
             }
