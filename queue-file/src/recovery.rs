@@ -516,7 +516,9 @@ mod tests {
         disk.create(1, 1 << 16).unwrap();
         disk.write(1, 0, &bytes).unwrap();
         let played = Scan::of(&disk).and_then(|scan| scan.replay(&disk, MemoryBackend::new()));
-        let error = played.err().expect("is refused");
+        let Err(error) = played else {
+            panic!("it was played");
+        };
         assert_eq!(error.kind(), ErrorKind::Configuration, "{error}");
         error.to_string()
     }
