@@ -155,15 +155,6 @@ impl FileBackend {
         FileQueue::handle(&self.owner, name, config, memory, self.confirmation)
     }
 
-    /// Records what calls reclaim until there is nothing left, so that the next call only has its own effect.
-    async fn settle_down(&self, name: &QueueName, memory: &AnyQueue) -> Result<()> {
-        let core = self.core();
-        while core.memory.stirs(name, core.memory.time())? {
-            on_queue(core, name, memory, Call::Depth, Effect::Reads).await?;
-        }
-        Ok(())
-    }
-
     /// Makes a change of a queue, and records it. `None` if there is no queue.
     async fn change<R: Send>(
         &self,
@@ -177,20 +168,29 @@ impl FileBackend {
         let room = core.journal.room(content(u64::MAX).len(), false).await?;
         let changed = core.on_slot(false, name, |state: &mut SlotState| {
             let Some(number) = state.number else {
-                return Ok((None, state.last));
+                return Ok((Ok(None), state.last));
             };
             let now = core.memory.time();
-            let answer = journal::at(now, || work(core))?;
-            state.last = core.journal.append(room, now, content(number));
+            let has_stirred = core.memory.stirs(name, now)?;
+            let answer = journal::at(now, || work(core));
+            let content = match &answer {
+                Ok(_) => content(number),
+                // The queue refuses another order of its messages after it has reclaimed others. All else is refused before.
+                Err(error) if has_stirred && error.kind() == ErrorKind::Invalid => {
+                    record::call(number, &Call::Depth)
+                }
+                Err(_) => return answer.map(|answer| (Ok(Some(answer)), state.last)),
+            };
+            state.last = core.journal.append(room, now, content);
             let last = state.last;
-            if free {
+            if free && answer.is_ok() {
                 core.free(name, state);
             }
-            Ok((Some(answer), last))
+            Ok((answer.map(Some), last))
         });
         let (answer, record) = changed?;
         self.owner.done(record).await?;
-        Ok(answer)
+        answer
     }
 }
 
@@ -228,10 +228,6 @@ impl Backend for FileBackend {
 
     async fn reconfigure(&self, name: &QueueName, config: &QueueConfig) -> Result<bool> {
         config.check().map_err(|error| error.with_queue(name))?;
-        let core = self.core();
-        if let Some(stored) = at_once(core.memory.open_stored(name))? {
-            self.settle_down(name, &stored.queue).await?;
-        }
         let content = |number| record::reconfigure(number, config);
         let work = |core: &Core| at_once(core.memory.reconfigure(name, config));
         Ok(self
