@@ -6,7 +6,7 @@ use std::{
     process::Command,
 };
 
-use crate::{ServerError, container};
+use crate::ServerError;
 
 /// The variable that names the folder of Postgres' programs.
 const FOLDER: &str = "QUEUE_TEST_POSTGRES_BIN";
@@ -27,14 +27,6 @@ pub(crate) fn command(program: &str) -> Result<Command, ServerError> {
         .args(["--clear-groups", "--"])
         .arg(path);
     Ok(command)
-}
-
-/// A command of a program of the server's, which may run in a container. `folder` is the server's.
-pub(crate) fn of_server(program: &str, folder: &Path) -> Result<Command, ServerError> {
-    match container::is_asked_for() {
-        true => container::command(program, folder),
-        false => command(program),
-    }
 }
 
 /// The numbers of the user and the group as whom Postgres runs.

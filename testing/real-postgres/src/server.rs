@@ -1,7 +1,7 @@
 //! A Postgres for one test, or for several.
 
 use std::{
-    path::PathBuf,
+    path::{Path, PathBuf},
     process::Command,
     sync::{
         Mutex, MutexGuard, PoisonError,
@@ -40,7 +40,7 @@ impl Server {
     pub fn start() -> Result<Self, ServerError> {
         let watched = Watched::new("real-postgres", "QUIT")?;
         let folder = watched.folder().to_owned();
-        let mut make = programs::of_server("initdb", &folder)?;
+        let mut make = command("initdb", &folder)?;
         make.arg("--pgdata").arg(folder.join("data"));
         make.args([
             "--auth=trust",
@@ -87,7 +87,7 @@ impl Server {
     }
 
     fn postgres(&self) -> Result<Command, ServerError> {
-        let mut command = programs::of_server("postgres", &self.folder)?;
+        let mut command = command("postgres", &self.folder)?;
         command.arg("-D").arg(self.folder.join("data"));
         command.arg("-k").arg(&self.folder);
         for setting in ["listen_addresses=", "fsync=off", "max_connections=200"] {
@@ -140,7 +140,7 @@ impl Server {
     }
 
     /// The folder of its socket.
-    pub fn socket_folder(&self) -> &std::path::Path {
+    pub fn socket_folder(&self) -> &Path {
         &self.folder
     }
 
@@ -151,5 +151,13 @@ impl Server {
 
     fn life(&self) -> MutexGuard<'_, Watched> {
         self.life.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A command of a program of the server's, which may run in a container.
+fn command(program: &str, folder: &Path) -> Result<Command, ServerError> {
+    match container::is_asked_for() {
+        true => container::command(program, folder),
+        false => programs::command(program),
     }
 }
