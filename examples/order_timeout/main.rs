@@ -10,7 +10,7 @@ use std::{
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
-use queue_kit::{LeasingExt, TypedDelivery};
+use queue_kit::TypedDelivery;
 use serde::{Deserialize, Serialize};
 
 use self::{
@@ -26,8 +26,9 @@ usage: order_timeout [--backend URL] [FILE]
 FILE has one order a line, as JSON, with times in milliseconds:
     {\"order\": 1, \"placed_ms\": 0, \"timeout_ms\": 800, \"paid_ms\": 300}
 placed_ms counts from the start (0 if left out), timeout_ms and paid_ms from the placing; an
-order without paid_ms is never paid. Without FILE, a bundled sample is used. One run at a time on
-a shared backend, please: each starts by clearing the queue.
+order without paid_ms is never paid. Without FILE, a bundled sample is used. Orders that are left
+from a run that was killed are cancelled when their time is up. One run at a time on a shared
+backend, please.
 
 --backend URL   where the queue is; memory: if left out";
 
@@ -42,7 +43,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// The message that the queue delivers when an order's time is up.
 #[derive(Debug, Serialize, Deserialize)]
 struct CancelOrder {
-    /// Separates the orders of this run from orders that an earlier run left behind.
+    /// Separates the orders of this run from orders of an earlier run, whose payments nobody knows any more.
     run: u64,
     order: u64,
 }
@@ -67,16 +68,17 @@ async fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
 
     let queues = queue_kit::connect(&arguments.backend).await?;
     let timeouts = queues.delay(QUEUE).open::<CancelOrder>().await?;
-    let leftovers = timeouts.queue().purge_all().await?;
-    if leftovers > 0 {
-        println!("cleared away {leftovers} left by an earlier run");
+    let queue = timeouts.queue();
+    let earlier = queue.depth().await?.occupied();
+    if earlier > 0 {
+        println!("{earlier} orders are open from an earlier run");
     }
 
     let run = run_id();
     let open = OpenOrders::default();
     let shop = tokio::spawn(Shop::new(run, timeouts.clone(), open.clone()).serve(orders));
     let mut cancelled = Cancellations::default();
-    while !(shop.is_finished() && open.is_empty()) {
+    while !(shop.is_finished() && open.is_empty() && queue.depth().await?.occupied() == 0) {
         for delivery in timeouts.receive_batch(128, LEASE, CLOSING_CHECK).await? {
             cancelled.handle(run, &open, &delivery).await?;
         }
@@ -123,7 +125,10 @@ impl Cancellations {
             }
         };
         if due.run != run {
-            println!("order {} is from an earlier run: ignored", due.order);
+            println!(
+                "order {} of an earlier run was not paid in time: cancelled",
+                due.order
+            );
         } else if let Some(late_ms) = open.close(due.order) {
             println!(
                 "order {} was not paid in time: cancelled, {late_ms} ms late",
