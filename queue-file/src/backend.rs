@@ -174,14 +174,16 @@ impl FileBackend {
             let has_stirred = core.memory.stirs(name, now)?;
             let answer = journal::at(now, || work(core));
             let content = match &answer {
-                Ok(_) => content(number),
+                Ok(_) => Some(content(number)),
                 // The queue refuses another order of its messages after it has reclaimed others. All else is refused before.
                 Err(error) if has_stirred && error.kind() == ErrorKind::Invalid => {
-                    record::call(number, &Call::Depth)
+                    Some(record::look(number))
                 }
-                Err(_) => return answer.map(|answer| (Ok(Some(answer)), state.last)),
+                Err(_) => None,
             };
-            state.last = core.journal.append(room, now, content);
+            if let Some(content) = content {
+                state.last = core.journal.append(room, now, content);
+            }
             let last = state.last;
             if free && answer.is_ok() {
                 core.free(name, state);

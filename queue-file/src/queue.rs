@@ -275,7 +275,7 @@ impl Instant<'_> {
             }
             // A refused call has reclaimed nothing.
             None if self.has_stirred && answer.is_ok() => {
-                let look = record::call(self.number, &Call::Depth);
+                let look = record::look(self.number);
                 state.last = self.core.journal.append(room, self.now, look);
             }
             None => {}

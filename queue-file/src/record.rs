@@ -78,6 +78,11 @@ pub(crate) fn call(queue: u64, call: &Call) -> Vec<u8> {
     record(CALL, queue, |out| call.put(out))
 }
 
+/// The record of a call that only reclaimed and promoted messages.
+pub(crate) fn look(queue: u64) -> Vec<u8> {
+    call(queue, &Call::Depth)
+}
+
 pub(crate) fn reconfigure(queue: u64, config: &QueueConfig) -> Vec<u8> {
     record(RECONFIGURE, queue, |out| config.put(out))
 }
