@@ -1,14 +1,13 @@
 //! Folders that cannot be opened: a clear error, and nothing is changed.
 
-use std::{
-    fs, os::unix::fs::PermissionsExt, path::PathBuf, process::Command, thread, time::Duration,
-};
+use std::{fs, os::unix::fs::PermissionsExt, path::PathBuf, thread, time::Duration};
 
 use queue_core::{Backend, ErrorKind, LeasingExt, Push, ReliableConfig};
 use queue_file::{
     FileBackend, SyncMode,
     planted::{Bug, plant},
 };
+use queue_testing::disk::SmallDisk;
 
 /// A folder for one test.
 struct Folder(PathBuf);
@@ -139,25 +138,16 @@ fn a_folder_without_rights_is_refused() {
 #[tokio::test]
 async fn a_disk_that_is_read_only_is_refused_and_can_be_looked_at() {
     let folder = Folder::new("read-only");
-    let mount = |options: &str| {
-        let mut mount = Command::new("mount");
-        mount
-            .args(["-t", "tmpfs", "-o", options, "tmpfs"])
-            .arg(&folder.0);
-        mount.output().is_ok_and(|mounted| mounted.status.success())
-    };
-    if !mount("size=64m") {
-        eprintln!("skipped: only the superuser mounts a disk");
+    let Some(disk) = SmallDisk::mount(&folder.0, 64) else {
         return;
-    }
-    let unmounts = Unmounts(folder.0.clone());
+    };
     let (name, config) = ("jobs".parse().unwrap(), ReliableConfig::default());
     {
         let backend = FileBackend::open(&folder.0, SyncMode::Always).unwrap();
         let jobs = backend.open_reliable(&name, &config).await.unwrap();
         jobs.push(&[Push::new("x")]).await.unwrap();
     }
-    assert!(mount("remount,ro"));
+    disk.make_read_only();
     let before = folder.names();
     let error = folder.refused();
     assert!(
@@ -168,18 +158,6 @@ async fn a_disk_that_is_read_only_is_refused_and_can_be_looked_at() {
     let jobs = looked.open_reliable(&name, &config).await.unwrap();
     assert_eq!(jobs.depth().await.unwrap().ready, 1);
     assert_eq!(folder.names(), before);
-    drop(unmounts);
-}
-
-/// Takes a mounted disk away, also after a failed test.
-#[cfg(target_os = "linux")]
-struct Unmounts(PathBuf);
-
-#[cfg(target_os = "linux")]
-impl Drop for Unmounts {
-    fn drop(&mut self) {
-        let _ = Command::new("umount").arg(&self.0).output();
-    }
 }
 
 #[tokio::test]

@@ -12,6 +12,7 @@ use std::{
 use queue_core::*;
 use queue_file::{Disk, FileBackend, SyncMode, simulated::SimulatedDisk};
 use queue_ops::{Problem, diagnose};
+use queue_testing::disk::SmallDisk;
 
 use crate::setups::fits;
 
@@ -47,10 +48,6 @@ impl Folder {
 
 impl Drop for Folder {
     fn drop(&mut self) {
-        let _ = Command::new("umount")
-            .arg(&self.0)
-            .stderr(Stdio::null())
-            .status();
         let _ = fs::remove_dir_all(&self.0);
     }
 }
@@ -86,14 +83,9 @@ async fn a_process_that_was_killed_is_named_by_its_number() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_full_disk_is_named_with_the_room_that_is_needed() {
     let folder = Folder::new("full");
-    let mut mount = Command::new("mount");
-    mount
-        .args(["-t", "tmpfs", "-o", "size=40m", "tmpfs"])
-        .arg(&folder.0);
-    if !mount.output().is_ok_and(|mounted| mounted.status.success()) {
-        eprintln!("skipped: only the superuser mounts a small disk");
+    let Some(_disk) = SmallDisk::mount(&folder.0, 40) else {
         return;
-    }
+    };
     let queues = Queues::new(FileBackend::open(folder.queues(), SyncMode::Never).unwrap());
     let orders = queues.reliable("orders").open::<Bytes>().await.unwrap();
     let body = Bytes::from(vec![7; 1 << 17]);
