@@ -1,6 +1,6 @@
 //! Queues in a folder compared with the disk's own limit, and with a Redis that syncs before each reply.
 //!
-//! `cargo bench -p queue-benches --features file,redis --bench file`, which takes some minutes; the ratios come last.
+//! `cargo bench -p queue-benches --features file,redis --bench file`, which takes a minute; the ratios come last.
 //! The folders, and the server's file, are in the folder for temporary files: name another disk by `TMPDIR`.
 
 use std::{
@@ -8,28 +8,23 @@ use std::{
     fs::File,
     os::unix::fs::FileExt,
     path::{Path, PathBuf},
-    sync::{
-        Arc,
-        atomic::{AtomicUsize, Ordering},
-        mpsc,
-    },
+    sync::mpsc,
     time::{Duration, Instant},
 };
 
-use bytes::Bytes;
 use criterion::{BenchmarkGroup, Criterion, SamplingMode, measurement::WallTime};
 use queue_benches::{
     kinds::{CAPACITY, LeasingQueue},
     pairs::{Pairs, Work},
+    work_off::work_off,
 };
-use queue_core::{Backend, Consumer, LeasingExt, QueueKind, Raw};
+use queue_core::{Backend, LeasingExt, QueueKind};
 use queue_file::{FileBackend, SyncMode};
 use queue_redis::RedisBackend;
-use queue_worker::Worker;
 use real_redis::{Aof, Server};
 use tokio::{
     runtime::{Builder, Runtime},
-    sync::{Notify, oneshot},
+    sync::oneshot,
     task::JoinSet,
 };
 
@@ -41,7 +36,10 @@ const IN_BATCH: usize = 110;
 const SETTLEMENT: usize = 60;
 /// The size of the file that the raw writer fills, again and again.
 const LIMIT: u64 = 64 << 20;
-const LEASE: Duration = Duration::from_secs(600);
+const REDIS: &str = "Redis, appendfsync always";
+
+/// Work of so many tasks, in batches of this size.
+type Works = for<'a> fn(&'a Bench, &'a LeasingQueue, usize, usize) -> Work<'a>;
 
 fn main() {
     let mut criterion = Criterion::default().configure_from_args();
@@ -56,31 +54,22 @@ fn main() {
             (_, batch) => format!("batches of {batch}"),
         };
         let messages = (tasks * batch) as u64;
-        let record = if batch == 1 { RECORD } else { batch * IN_BATCH };
-        let mut beside = [
-            ("write + fdatasync", bench.writes(tasks, vec![record])),
-            (
-                "Redis, appendfsync always",
-                bench.pushes(&bench.redis, tasks, batch),
-            ),
-        ];
-        let mut ours = bench.pushes(&bench.file, tasks, batch);
-        let name = format!("push, {shape}");
-        pairs.measure(&mut group, &name, messages, &mut ours, &mut beside);
-
-        let records = vec![SETTLEMENT, batch.max(3) * SETTLEMENT / 3];
-        let mut beside = [
-            ("write + fdatasync", bench.writes(tasks, records)),
-            (
-                "Redis, appendfsync always",
-                bench.takes(&bench.redis, tasks, batch),
-            ),
-        ];
-        let mut ours = bench.takes(&bench.file, tasks, batch);
-        let name = format!("lease, then ack, {shape}");
-        pairs.measure(&mut group, &name, messages, &mut ours, &mut beside);
+        let push = if batch == 1 { RECORD } else { batch * IN_BATCH };
+        let ack = batch.max(3) * SETTLEMENT / 3;
+        for (what, works, records) in [
+            ("push", Bench::pushes as Works, vec![push]),
+            ("lease, then ack", Bench::takes, vec![SETTLEMENT, ack]),
+        ] {
+            let mut beside = [
+                ("write + fdatasync", bench.writes(tasks, records)),
+                (REDIS, works(bench, &bench.redis, tasks, batch)),
+            ];
+            let mut ours = works(bench, &bench.file, tasks, batch);
+            let name = format!("{what}, {shape}");
+            pairs.measure(&mut group, &name, messages, &mut ours, &mut beside);
+        }
     }
-    let mut beside = [("Redis, appendfsync always", bench.works_off(&bench.redis))];
+    let mut beside = [(REDIS, bench.works_off(&bench.redis))];
     let mut ours = bench.works_off(&bench.file);
     let name = "a worker of 64 slots";
     pairs.measure(&mut group, name, 64, &mut ours, &mut beside);
@@ -173,24 +162,8 @@ impl Bench {
             let jobs = 64 * rounds as usize;
             self.fill(queue, jobs);
             let start = Instant::now();
-            let left = Arc::new(AtomicUsize::new(jobs));
-            let none_left = Arc::new(Notify::new());
-            let handler = {
-                let none_left = Arc::clone(&none_left);
-                move |_body: Bytes, _context| {
-                    if left.fetch_sub(1, Ordering::Relaxed) == 1 {
-                        none_left.notify_one();
-                    }
-                    async {}
-                }
-            };
-            let leasing = queue.queue().leasing().expect("the queue leases");
-            let consumer: Consumer<Bytes> = Consumer::of(leasing, Raw);
-            let worker = Worker::new(consumer).lease(LEASE).concurrency(64);
-            let worked = self
-                .runtime
-                .block_on(worker.run_until(none_left.notified(), handler));
-            assert_eq!(worked.expect("the worker runs").counts.acked, jobs as u64);
+            self.runtime
+                .block_on(work_off(queue, 64, jobs, |_body| async {}));
             start.elapsed()
         })
     }

@@ -13,3 +13,5 @@ pub mod peers;
 pub mod redis;
 #[cfg(feature = "redis")]
 pub mod report;
+#[cfg(feature = "redis")]
+pub mod work_off;

@@ -6,13 +6,13 @@ use queue_core::QueueKind;
 use redis::{AsyncCommands, Direction, aio::MultiplexedConnection};
 use tokio::time::{sleep, timeout};
 
-use super::work_off::worker;
 use crate::{
     redis::ours::open,
     report::{
         meter::Stage,
         scenario::{Figure, Scenario, ScenarioCase, Sides},
     },
+    work_off::worker,
 };
 
 /// The interval at which both sides poll without a hint; in a full run, the worker's default.

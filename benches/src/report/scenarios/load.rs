@@ -11,13 +11,14 @@ use queue_core::{Push, QueueKind};
 use redis::{AsyncCommands, Direction, Value};
 use tokio::{sync::mpsc, task::JoinSet, time::timeout};
 
-use super::{arrivals::Load, waits::Log, work_off::work_off};
+use super::{arrivals::Load, waits::Log};
 use crate::{
     redis::{fixture::Shape, ours::open},
     report::{
         meter::Stage,
         scenario::{Figure, Scenario, ScenarioCase, Sides},
     },
+    work_off::work_off,
 };
 
 /// The worker's slots, and the producers that keep it busy.

@@ -14,7 +14,6 @@ mod scattered;
 mod slow;
 mod threads;
 mod waits;
-mod work_off;
 mod worker;
 
 use super::scenario::Scenario;

@@ -12,7 +12,6 @@ use std::{
 use queue_core::QueueKind;
 use tokio::time::sleep;
 
-use super::work_off::work_off;
 use crate::{
     redis::{
         fixture::Shape,
@@ -24,6 +23,7 @@ use crate::{
         meter::Stage,
         scenario::{Figure, Scenario, ScenarioCase, Sides},
     },
+    work_off::work_off,
 };
 
 const SLOTS: usize = 64;

@@ -4,13 +4,14 @@
 use queue_core::QueueKind;
 use tokio::runtime::{Builder, Runtime};
 
-use super::{cycle::settle_and_lease, work_off::work_off};
+use super::cycle::settle_and_lease;
 use crate::{
     redis::ours::{fill, lease, open},
     report::{
         meter::Stage,
         scenario::{Figure, Scenario, ScenarioCase, Sides},
     },
+    work_off::work_off,
 };
 
 /// The scenario.

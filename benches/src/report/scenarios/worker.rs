@@ -3,7 +3,6 @@
 
 use queue_core::QueueKind;
 
-use super::work_off::work_off;
 use crate::{
     redis::{
         fixture::Shape,
@@ -14,6 +13,7 @@ use crate::{
         meter::Stage,
         scenario::{Figure, Scenario, ScenarioCase, Sides},
     },
+    work_off::work_off,
 };
 
 /// The most that one call takes.

@@ -20,7 +20,7 @@ use crate::{kinds::LeasingQueue, redis::ours::LEASE};
 /// # Panics
 ///
 /// If the worker acks more or fewer, or reports errors.
-pub(super) async fn work_off<H, F>(queue: &LeasingQueue, slots: usize, jobs: usize, handler: H)
+pub async fn work_off<H, F>(queue: &LeasingQueue, slots: usize, jobs: usize, handler: H)
 where
     H: Fn(Bytes) -> F + Send + Sync + 'static,
     F: Future<Output = ()> + Send + 'static,
@@ -52,7 +52,7 @@ where
 /// # Panics
 ///
 /// If the queue leases nothing.
-pub(super) fn worker(queue: &LeasingQueue) -> Worker<Bytes> {
+pub fn worker(queue: &LeasingQueue) -> Worker<Bytes> {
     let leasing = queue.queue().leasing().expect("the queue leases");
     let consumer: Consumer<Bytes> = Consumer::of(leasing, Raw);
     Worker::new(consumer).lease(LEASE)
