@@ -21,13 +21,12 @@ pub(crate) fn is_asked_for() -> bool {
 
 /// A command of this program of the image, as the user who runs Postgres here.
 pub(crate) fn command(program: &str, folder: &Path) -> Result<Command, ServerError> {
-    let folder = folder.display();
     let image = env::var(IMAGE).unwrap_or_else(|_| USUAL_IMAGE.to_owned());
     let mut docker = Command::new("docker");
     docker.args(["run", "--rm", "--network", "none"]);
-    docker.args(["--name", &name(&folder.to_string(), program)]);
+    docker.args(["--name", &name(folder, program)]);
     docker.args(["--user", &programs::user()?]);
-    docker.args(["--volume", &format!("{folder}:{folder}")]);
+    docker.args(["--volume", &format!("{0}:{0}", folder.display())]);
     // `initdb` asks for the user's name.
     docker.args(["--volume", "/etc/passwd:/etc/passwd:ro"]);
     docker.args(["--entrypoint", program, &image]);
@@ -36,13 +35,13 @@ pub(crate) fn command(program: &str, folder: &Path) -> Result<Command, ServerErr
 
 /// Kills the server of this folder as a crash would.
 pub(crate) fn kill(folder: &Path) {
-    let name = name(&folder.display().to_string(), "postgres");
+    let mut docker = Command::new("docker");
     // There may be none.
-    let _ = Command::new("docker").args(["kill", &name]).output();
+    let _ = docker.args(["kill", &name(folder, "postgres")]).output();
 }
 
 /// The name of a container: the folder's own name is unique.
-fn name(folder: &str, program: &str) -> String {
-    let folder = folder.rsplit('/').next().unwrap_or_default();
-    format!("{folder}-{program}")
+fn name(folder: &Path, program: &str) -> String {
+    let folder = folder.file_name().unwrap_or_default();
+    format!("{}-{program}", folder.display())
 }
